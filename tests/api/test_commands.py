@@ -25,6 +25,7 @@ from holter.cli import main as cli_main
 from holter.server.database import connect
 from holter.server.models import Base, RunRecord
 from holter.server.store import Store
+from tests.support.forked_commands import run_command
 from tests.support.requirements import skip_missing
 from tests.support.servers import Printed, forked, started, stop
 from tests.support.stored_runs import some_run
@@ -55,10 +56,7 @@ def test_the_server_starts_and_stays_small(tmp_path: Path) -> None:
 
 def test_a_second_server_on_the_same_data_is_refused_with_a_sentence(tmp_path: Path) -> None:
     with forked("serve", "--data-dir", tmp_path / "data"):
-        other = subprocess.run(
-            [sys.executable, "-m", "holter", "serve", "--port", "0", "--data-dir", tmp_path / "data"],
-            capture_output=True, text=True, timeout=120,
-        )  # fmt: skip
+        other = run_command(["serve", "--port", "0", "--data-dir", tmp_path / "data"])
     assert other.returncode == 1
     assert "in use by another Holter server" in other.stderr
     assert "Traceback" not in other.stderr

@@ -9,7 +9,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from holter.types import SeriesKey
 from tests.support.batch_senders import BatchSender, assert_all_is_there, sending
 from tests.support.command_runner import CommandRunner
 from tests.support.cutting_proxy import cutting_proxy
+from tests.support.forked_commands import ForkedCommand
 from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.slow
@@ -114,9 +114,9 @@ def test_two_agents_on_one_log_with_a_clock_store_it_once(
     log = logs / "log.csv"
     log.write_text("step,time,loss\n")
     url = f"http://127.0.0.1:{command_runner.port}"
-    command = [sys.executable, "-m", "holter", "agent", logs, "--server", url]
+    command = ["agent", logs, "--server", url]
     agents = [
-        subprocess.Popen([*command, "--state", tmp_path / name, "--poll", poll], stdout=subprocess.DEVNULL)
+        ForkedCommand([*command, "--state", tmp_path / name, "--poll", poll], stdout=subprocess.DEVNULL)
         for name, poll in (("one", "0.1"), ("other", "0.13"))
     ]
     try:

@@ -10,7 +10,6 @@ import logging
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,6 +26,7 @@ from holter.server.store import Store
 from holter.settings import Settings
 from tests.support.batch_senders import BatchSender, assert_all_is_there, sending
 from tests.support.command_runner import CommandRunner
+from tests.support.forked_commands import ForkedCommand
 from tests.support.postgresql import Postgres
 from tests.support.receivers import SlackServer, slack
 from tests.support.servers import served
@@ -36,7 +36,6 @@ pytestmark = pytest.mark.slow
 
 __all__ = ["slack"]
 AWAY = float(os.environ.get("HOLTER_TEST_AWAY", "3"))
-HOLTER = [sys.executable, "-m", "holter"]
 MEMORY = 64 * 2**20
 """Bytes by which a server may grow meanwhile."""
 
@@ -133,10 +132,8 @@ def look_while_away(client: httpx.Client, senders: list[BatchSender]) -> None:
 @contextmanager
 def agent(folder: Path, url: str, state: Path) -> Iterator[None]:
     """`holter agent` on a folder, for as long as it is wanted."""
-    command = [*HOLTER, "agent", folder, "--server", url, "--state", state, "--poll", "0.2"]
-    process = subprocess.Popen(
-        [str(part) for part in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
+    command = ["agent", folder, "--server", url, "--state", state, "--poll", "0.2"]
+    process = ForkedCommand(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         yield
     finally:

@@ -24,6 +24,7 @@ from holter.settings.alerting import NoDataSettings
 from holter.tuning import PlannedChange, PlannedEvent, Tuning
 from holter.types import Batch, Column, ConfigKey, Delivery, Kind, SeriesKey
 from tests.support.alerting import Alerting, Clock, channels_at, headlines
+from tests.support.machine_speed import is_within
 from tests.support.receivers import SlackServer
 
 HOUR = 3600.0
@@ -281,4 +282,4 @@ def test_the_check_is_quick_with_thousands_of_runs(watched: Watched) -> None:
         )
     began = time.thread_time()
     watched.monitor.check()
-    assert time.thread_time() - began < 2
+    assert is_within(time.thread_time() - began, 2)

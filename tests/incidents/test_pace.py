@@ -16,6 +16,7 @@ from holter.server.analysis.scheduler import AnalysisScheduler
 from holter.server.analysis.urgent_runs import UrgentRuns
 from holter.server.analysis.usual_ranges import UsualRanges
 from holter.types import Column, DenseColumns, Series, SeriesKey, SeriesLayout
+from tests.support.machine_speed import is_within
 
 
 class FakeTime:
@@ -311,4 +312,4 @@ def test_a_look_at_thousands_of_ranks_takes_less_than_a_millisecond() -> None:
     columns = DenseColumns(layout, np.full((4096, 1), 1.05))
     assert not ranges.is_unusual(1, columns)  # finds the ranks of the layout
     seconds = min(timeit.repeat(lambda: ranges.is_unusual(1, columns), number=1, repeat=20))
-    assert seconds < 1e-3
+    assert is_within(seconds, 1e-3)

@@ -22,6 +22,7 @@ from holter.server.import_export.import_file import inspect_file
 from tests.support.fuzzing.seeds import format_seeds
 from tests.support.fuzzing.structures import tf_file, tf_records
 from tests.support.fuzzing.targets import targets
+from tests.support.machine_speed import is_within
 
 
 def seconds_to_read(format_name: str, content: bytes) -> float:
@@ -123,7 +124,7 @@ def test_metadata_of_mlflow_that_is_no_mapping_makes_no_run(tmp_path: Path, text
     (tmp_path / "meta.yaml").write_text(text)
     began = time.thread_time()
     assert find_collection(tmp_path) is None
-    assert time.thread_time() - began < 2
+    assert is_within(time.thread_time() - began, 2)
 
 
 def test_a_database_whose_schema_is_no_valid_text_is_no_collection(tmp_path: Path) -> None:
@@ -183,4 +184,4 @@ def test_names_are_matched_with_an_allowlist_of_many_stars_in_linear_time() -> N
     is_allowed = build_allowlist(["*a" * 12 + "*b"])
     began = time.thread_time()
     assert not is_allowed("a" * 5000)
-    assert time.thread_time() - began < 1
+    assert is_within(time.thread_time() - began, 1)

@@ -20,7 +20,7 @@ from holter.server.database import connect
 from holter.server.store import Store
 from holter.types import SeriesKey
 from tests.support.hostile_formats import install
-from tests.support.servers import started, stop
+from tests.support.servers import forked, stop
 from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.slow
@@ -31,7 +31,7 @@ def watched(tmp_path: Path, **settings: str) -> Iterator[tuple[subprocess.Popen[
     """`holter watch` on `logs`, with the harmful format: the process, its address, the database."""
     environment = install(tmp_path / "packages") | settings
     data = tmp_path / "data"
-    with started("watch", tmp_path / "logs", "--data-dir", data, **environment) as (process, address, _):
+    with forked("watch", tmp_path / "logs", "--data-dir", data, **environment) as (process, address):
         yield process, address, data / "holter.db"
 
 

@@ -20,6 +20,7 @@ from holter.ingest.offline.explain import explain_files
 from holter.ingest.offline.read_run import read_run
 from holter.ingest.tailing.follower import Follower
 from holter.types import Batch, Unreadable
+from tests.support.machine_speed import is_within
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 GOOD = "step,loss\n1,2.5\n2,2.25\n"
@@ -159,7 +160,7 @@ def test_the_text_of_deepspeed_chat_that_took_seconds_is_parsed_at_once(reading:
     dialect = formats()["deepspeed"]
     began = time.thread_time()
     result = reading.read_complete("train.log", content.encode(), chosen=dialect)
-    assert time.thread_time() - began < 1
+    assert is_within(time.thread_time() - began, 1)
     assert len(result.values("act_loss")) == 7
 
 
@@ -178,7 +179,7 @@ def test_long_lines_take_no_time(tmp_path: Path, text: str) -> None:
     (tmp_path / "job.log").write_text(f"{text}\n" * 3)
     began = time.thread_time()
     explain_files(tmp_path)
-    assert time.thread_time() - began < 5
+    assert is_within(time.thread_time() - began, 5)
 
 
 def test_links_to_files_of_the_kernel_are_not_read(tmp_path: Path) -> None:
@@ -212,7 +213,7 @@ def test_a_pickle_that_expands_without_end_is_refused_at_once(make: Any) -> None
         loads(content)
     began = time.thread_time()
     records = list(FlightRecorder().reader(PurePath("dump_0"), {}).read(io.BytesIO(content)))
-    assert time.thread_time() - began < 1
+    assert is_within(time.thread_time() - began, 1)
     assert [type(record) for record in records] == [Unreadable]
 
 
@@ -223,5 +224,5 @@ def test_a_dump_whose_names_are_no_text_is_reported_entry_by_entry() -> None:
     content = pickle.dumps({"pg_config": {}, "pg_status": {}, "entries": [entry] * 5}, protocol=2)
     began = time.thread_time()
     records = list(FlightRecorder().reader(PurePath("dump_0"), {}).read(io.BytesIO(content)))
-    assert time.thread_time() - began < 1
+    assert is_within(time.thread_time() - began, 1)
     assert len(records) == 5

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ import pytest
 from holter.server.context import ServerContext
 from holter.types import SeriesKey
 from tests.support.cutting_proxy import cutting_proxy
+from tests.support.forked_commands import ForkedCommand, run_command
 from tests.support.mlflow_trainings import Training, result_of
 from tests.support.ports import free_port
 from tests.support.servers import forked
@@ -61,8 +61,8 @@ def test_all_that_a_training_logs_is_stored_and_read_back(
 @contextmanager
 def _serving(port: int, folder: Path) -> Iterator[None]:
     """A server on a port of this machine, killed at the end."""
-    command = [sys.executable, "-m", "holter", "serve", "--port", str(port), "--data-dir", str(folder)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    command = ["serve", "--port", port, "--data-dir", folder]
+    process = ForkedCommand(command, stdout=subprocess.DEVNULL)
     try:
         wait_for(lambda: _answers(port))
         yield
@@ -148,8 +148,5 @@ def test_a_token_of_jobs_logs_and_reads_nothing(train: Training, tmp_path: Path)
 
 
 def _create_token(environment: dict[str, str]) -> str:
-    command = [sys.executable, "-m", "holter", "token", "create", "job"]
-    printed = subprocess.run(
-        command, capture_output=True, text=True, check=True, env=os.environ | environment
-    )
+    printed = run_command(["token", "create", "job"], check=True, env=os.environ | environment)
     return printed.stdout.strip()

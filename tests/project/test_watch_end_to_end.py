@@ -23,6 +23,7 @@ from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.compat.proto.summary_pb2 import Summary
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
+from tests.support.forked_commands import ForkedCommand
 from tests.support.ports import free_port
 from tests.support.waiting import wait_for
 
@@ -61,22 +62,10 @@ class Holter:
     def __init__(self, runs: Path, data: Path, slack: Slack) -> None:
         port = free_port()
         self.url = f"http://127.0.0.1:{port}"
-        watch = [
-            sys.executable,
-            "-m",
-            "holter",
-            "watch",
-            str(runs),
-            "--port",
-            str(port),
-            "--data-dir",
-            str(data),
-        ]
+        watch = ["watch", runs, "--port", port, "--data-dir", data]
         local = json.dumps({"slack": {"allow_private": True}})
         environment = {**os.environ, "HOLTER_SLACK_WEBHOOK_URL": slack.url, "HOLTER_CHANNELS": local}
-        self.process = subprocess.Popen(
-            watch, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-        )
+        self.process = ForkedCommand(watch, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
     def get(self, path: str) -> dict[str, Any]:
         with urllib.request.urlopen(f"{self.url}/api/v1{path}", timeout=60) as response:

@@ -38,6 +38,8 @@ def run(connection: socket.socket) -> None:
         os.close(descriptor)
     os.environ.clear()
     os.environ.update(request["environment"])
+    search = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    sys.path[:0] = [path for path in search if path and path not in sys.path]
     os.chdir(request["folder"])
     connection.sendall(f"{os.getpid()}\n".encode())
     connection.close()

@@ -62,7 +62,7 @@ class ForkedCommand(subprocess.Popen[Any]):
     """`holter ARGUMENTS` in a process of its own, as `subprocess.Popen` starts it.
 
     It knows of the options of Popen those for pipes, text, folder and environment. The process is a child of
-    the one that it forks from. Its Python path is that of the tests.
+    the one that it forks from. What PYTHONPATH names is added to the Python path of the tests.
     """
 
     def __init__(

@@ -46,7 +46,7 @@ def started(*arguments: object, **environment: str) -> Iterator[tuple[subprocess
 
 @contextmanager
 def forked(*arguments: object, **environment: str) -> Iterator[tuple[ForkedCommand, str]]:
-    """The same, forked within a moment: the process and its address. It has the Python path of the tests."""
+    """The same, forked within a moment: the process and its address."""
     process = ForkedCommand(
         [*arguments, "--port", "0"],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=os.environ | environment,

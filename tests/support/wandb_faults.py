@@ -16,6 +16,7 @@ from typing import Any
 from holter.ingest.wandb.wandb_log import WandbLog
 from holter.types import Batch
 from tests.support import wandb_program
+from tests.support.forked_commands import run_command
 from tests.support.tracker_host import TrackerHost, has_exactly
 from tests.support.waiting import wait_for
 
@@ -311,10 +312,8 @@ def stopped(training: WandbTraining) -> FaultOutcome:
 
 def stop_run(host: TrackerHost, run: str) -> None:
     """`holter stop RUN`."""
-    command = [sys.executable, "-m", "holter", "stop", run, "--server", host.server_address]
-    subprocess.run(
-        [*command, "--by", "ana", "--reason", "diverged"], check=True, stdout=subprocess.DEVNULL, timeout=60
-    )
+    reason = ["--by", "ana", "--reason", "diverged"]
+    run_command(["stop", run, "--server", host.server_address, *reason], check=True)
 
 
 SCENARIOS: Mapping[str, Callable[[WandbTraining], FaultOutcome]] = {

@@ -1,7 +1,8 @@
 """Reads many mutated inputs in worker processes, and finds those that exceed a limit.
 
-Limits of each input: nothing is raised but what the target may refuse with; processor time of 5 s per MB;
-300 MB of memory beyond what the process had after it read the unchanged samples.
+Limits of each input: nothing is raised but what the target may refuse with; processor time of 5 s per MB,
+or more as far as this machine is slower than usual; 300 MB of memory beyond what the process had after it
+read the unchanged samples.
 """
 
 from __future__ import annotations
@@ -28,10 +29,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.support.fuzzing.targets import FuzzTarget, targets
+from tests.support.machine_speed import is_within, slowness
 
 SECONDS_PER_MB = 5.0
 SHORTEST = 0.5
-"""Seconds that any input may take, however short: the clock of a busy machine errs by tenths."""
+"""Seconds that any input may take, however short: the clock of a busy machine errs by tenths.
+
+Both are larger as far as this machine is slower than the one that they were chosen on.
+"""
 MAX_MEMORY = 300 * 2**20
 """Bytes that reading may take beyond what the process had before."""
 _ENDLESS = 30.0
@@ -162,7 +167,7 @@ def run_campaign(
 
 
 _ROOT = str(Path(__file__).parents[3])
-_worker: dict[str, Any] = {"known": Counter()}
+_worker: dict[str, Any] = {"known": Counter(), "slowness": 1.0}
 _ALIKE = 3
 """Problems at one place that are shrunken and shown; others are counted."""
 
@@ -176,6 +181,7 @@ def _start_worker(folder: str) -> None:
             with contextlib.suppress(*target.refuses):
                 target.read(sample.name, sample.content, 0)
     gc.collect()
+    _worker["slowness"] = slowness()
     _worker["progress"] = os.open(Path(folder) / str(os.getpid()), os.O_WRONLY | os.O_CREAT)
 
 
@@ -224,6 +230,11 @@ def _allowed(size: int) -> float:
     return max(SHORTEST, SECONDS_PER_MB * size / 1e6)
 
 
+def _is_quick(seconds: float, size: int) -> bool:
+    """Whether that is allowed; how fast the machine is, is measured at the start and when it matters."""
+    return seconds <= _allowed(size) * _worker["slowness"] or is_within(seconds, _allowed(size))
+
+
 def measure(target: FuzzTarget, sample: str, content: bytes, index: int) -> Measured:
     """Read an input and compare what it takes with the limits; what was too slow is read again."""
     measured = _measure_once(target, sample, content, index)
@@ -253,7 +264,7 @@ def _measure_once(target: FuzzTarget, sample: str, content: bytes, index: int) -
         signal.setitimer(signal.ITIMER_PROF, 0)
     seconds = time.process_time() - began
     memory = _memory("VmHWM") - before
-    if not kind and seconds > _allowed(size):
+    if not kind and not _is_quick(seconds, size):
         kind, detail = "slow", f"{seconds:.2f} s for {size} bytes"
     if not kind and memory > MAX_MEMORY:
         kind, detail = "hungry", f"{memory / 2**20:.0f} MiB for {len(content)} bytes"
