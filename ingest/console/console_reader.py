@@ -15,7 +15,6 @@ from holter.ingest.console.dialect import (
     DialectState,
     LineKind,
     LineSettings,
-    LineTable,
     LineValues,
 )
 from holter.ingest.console.evaluation_passes import trained_at
@@ -28,6 +27,7 @@ from holter.ingest.console.lines_above import LineAbove
 from holter.ingest.console.next_launch import NextLaunch
 from holter.ingest.console.parsed_lines import ParsedLines
 from holter.ingest.console.prefixes import CleanLine, strip_prefixes
+from holter.ingest.console.process_rows import PartOfTable, rows_of_parts
 from holter.ingest.console.process_series import ProcessSeries
 from holter.ingest.console.redrawn_lines import RedrawnLines
 from holter.ingest.console.repeated_rows import RepeatedRows
@@ -516,14 +516,18 @@ class ConsoleReader:
         line, offset, end_of_records = 0, found.offset, None
         starts, ends, has_redrawn = found.starts, found.ends, self._redrawn.has_any
         unlabelled: list[tuple[LogRow, int, int]] = []
+        is_noted = False
         for table, begin, end in found.parts:
-            parts = table.by_process(begin, end)
+            parts = [*table.by_process(begin, end)]
             if has_redrawn:
                 places = [offset + at for at in starts[line : line + end - begin]]
                 parts = self._redrawn.parts(parts, places)
-            for first, last, process in parts:
+            every = rows_of_parts(
+                table, parts, self._state_of, at_once=len(parts) > 1 and self._is_settled(parts)
+            )
+            for (*_, process), rows in zip(parts, every, strict=True):
                 is_alone, is_first = self._series.is_alone(process), True
-                for row, at in self._rows_of_table(table, first, last, process):
+                for row, at in rows:
                     if row is not None and row.values and self._is_storable(row.step, offset + starts[line]):
                         if has_redrawn and self._redrawn.is_at(offset + starts[line]):
                             row = row._replace(is_provisional=True)
@@ -535,24 +539,23 @@ class ConsoleReader:
                                 is_first = False
                             unlabelled.append((row, offset + starts[line], offset + ends[line]))
                         else:
-                            self._add_unlabelled(unlabelled, parsed)
-                            unlabelled = []
+                            if unlabelled:
+                                self._add_unlabelled(unlabelled, parsed)
+                                unlabelled = []
                             parsed.rows += self._rows_of_process(row, process)
-                            self._note_record(parsed)
+                            if not is_noted or self._restarts:  # nothing comes between these lines
+                                self._note_record(parsed)
+                                is_noted = True
                     line += 1
         self._add_unlabelled(unlabelled, parsed)
         return end_of_records
 
-    def _rows_of_table(
-        self, table: LineTable, first: int, last: int, labels: Labels
-    ) -> Iterator[tuple[LogRow | None, int]]:
-        """The rows of some lines of a process, each with the step of the training there."""
-        state = self._state_of(labels)
-        rows, axis = table.rows(first, last, state), known_axis(state)
-        last_step = axis.get("step", LARGEST_STEP)
-        for row in rows:
-            step = 0 if row is None else row.step
-            yield row, step if step <= last_step else trained_at(step, axis)
+    def _is_settled(self, parts: Sequence[PartOfTable]) -> bool:
+        """Whether lines of several processes say nothing of one another's steps, and begin no launch."""
+        following, opening = self._next, self._opening
+        if following.is_open or following.is_holding or opening.crash.may_repeat or not opening.has_record:
+            return False
+        return len(self._states) + len(parts) < _MAX_PROCESSES
 
     def _rows_of_process(self, row: LogRow, process: Labels) -> list[LogRow]:
         """A row for each series of a process that gets its values, with the label of its training."""

@@ -101,6 +101,10 @@ class LineTable(Protocol):
         """The lines from `first` to `last` in parts with the same labels in their prefixes."""
         ...
 
+    def of_lines(self, lines: Sequence[int]) -> LineTable:
+        """Some of these lines, as a table of their own."""
+        ...
+
 
 class LineColumns(Protocol):
     """Parses many lines of one layout at once, with the same result as parsing each by itself."""

@@ -436,6 +436,11 @@ class LaunchOpening:
         found = [piece for number, piece in enumerate(self._pieces or ()) if number in self._found]
         return any(piece == _ARGUMENTS or _STATED.search(piece) is not None for piece in found)
 
+    @property
+    def has_record(self) -> bool:
+        """Whether any record was read."""
+        return self._pieces is not None
+
     def set_aside(self) -> None:
         """Forget which opening lines came again, but for whether they did, until the next record."""
         had_begun = self._had_begun or self._has_begun

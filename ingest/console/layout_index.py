@@ -52,7 +52,7 @@ class KnownLines:
     def starts(self) -> list[int]:
         """Where each line begins, and where one behind the last would."""
         sizes = map(len, self._text.split(b"\n"))
-        return [0, *accumulate(size + 1 for size in sizes)]
+        return [0, *accumulate(map((1).__add__, sizes))]
 
     @cached_property
     def _keys(self) -> list[int]:

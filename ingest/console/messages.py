@@ -6,6 +6,7 @@ begins where it does in the text, so that what is found there is found in the te
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -52,7 +53,10 @@ def texts_in_place(text: bytes) -> LineTexts:
     plain = without_colours(text).split(b"\n") if _ESCAPE in text else printed
     launchers, loggers = ends_of_prefixes(plain)
 
-    def without(ends: list[int]) -> bytes:
+    def without(ends: Sequence[int]) -> bytes:
+        if plain is printed:
+            filling = {end: b"\n" * end for end in {*ends}}
+            return b"\n".join([line[end:] + filling[end] for line, end in zip(plain, ends, strict=True)])
         lines = zip(printed, plain, ends, strict=True)
         return b"\n".join([line[end:].ljust(len(as_printed), b"\n") for as_printed, line, end in lines])
 

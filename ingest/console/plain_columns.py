@@ -6,9 +6,11 @@ The values, steps and state are those that `plain_line` gives for one line after
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass
+from itertools import repeat
 from math import isnan
-from operator import lt
+from operator import itemgetter, lt
 from typing import Any
 
 from holter.ingest.console.dialect import DialectState
@@ -38,6 +40,7 @@ from holter.ingest.console.round_steps import is_within_announced
 from holter.ingest.console.settings_in_objects import as_read
 from holter.ingest.console.shape_reader import shape_of_line
 from holter.ingest.console.stated_names import names_of_means, note_means, note_names
+from holter.ingest.console.steady_steps import counts_steps_on
 from holter.ingest.console.step_axis import (
     Counts,
     as_epoch,
@@ -190,6 +193,8 @@ class PlainTable:
         columns_of_prefix, columns = columns, columns[prefix.groups :]
         self._counts = {count.counter: _counts(count, columns) for count in content.counts}
         self._names: list[str] = []
+        self._direct: list[int] = []
+        self._goes_on = False
         if not self._shape.is_record:
             return
         self._times = _times(content, columns, len(rows))
@@ -212,10 +217,15 @@ class PlainTable:
         self._is_lap = bool(self._totals - {0})
         self._is_global = Counter.GLOBAL_STEP in self._counts
         self._steps_alone = min(self._counts, default=Counter.EPOCH) < Counter.EPOCH not in self._counts
-        self._direct_rows: list[LogRow | None] = [
-            LogRow(step, time, dict(zip(names, cells, strict=False)))
-            for step, time, cells in zip(self._direct, self._times, self._cells, strict=False)
-        ]
+        names_stage = bool(self._shape.stage or self._shape.part)
+        self._goes_on = (
+            bool(self._direct)
+            and self._steps_alone
+            and not (self._is_lap or names_stage or self._shape.is_of_episode)
+        )
+        """Whether the lines count steps and say nothing else of their position."""
+        values = map(dict, map(zip, repeat(names), self._cells)) if self._direct else ()
+        self._direct_rows: list[LogRow | None] = [*map(LogRow, self._direct, self._times, values)]
 
     def _direct_steps(self) -> list[int]:
         """The steps where these are what the lines count; empty if they may be continued over epochs."""
@@ -237,9 +247,26 @@ class PlainTable:
         ends = [line for line in range(first + 1, last) if labels[line] is not labels[line - 1]]
         return [(begin, end, labels[begin]) for begin, end in zip([first, *ends], [*ends, last], strict=True)]
 
+    def of_lines(self, lines: Sequence[int]) -> PlainTable:
+        """Some of these lines, as a table of their own."""
+        some = copy(self)
+        pick = itemgetter(*lines, lines[-1])  # with one alone it would return no tuple
+        some._counts = {counter: [*pick(column)[:-1]] for counter, column in self._counts.items()}
+        if self._labels_of_rows is not None:
+            some._labels_of_rows = [*pick(self._labels_of_rows)[:-1]]
+        if self._shape.is_record:
+            some._times, some._cells = [*pick(self._times)[:-1]], [*pick(self._cells)[:-1]]
+        if self._direct:
+            some._direct = [*pick(self._direct)[:-1]]
+            some._direct_rows = [*pick(self._direct_rows)[:-1]]
+        return some
+
     def rows(self, first: int, last: int, state: DialectState) -> list[LogRow | None]:
         """What some of the lines hold, in the order of their lines."""
         axis = axis_state(state)
+        if self._goes_on and counts_steps_on(self._direct[last - 1], axis, is_global=self._is_global):
+            note_names(self._names, self._direct[first], self._direct[last - 1], axis)
+            return self._direct_rows[first:last]
         if axis.pop("best", False) and is_behind(self._counts_of(first), axis):
             rest = self.rows(first + 1, last, state) if last > first + 1 else []
             return [self._row_of_best(first, axis), *rest]

@@ -66,7 +66,7 @@ class RedrawnLines:
 
     def parts(
         self, parts: Iterable[tuple[int, int, Labels]], places: Sequence[int]
-    ) -> Iterable[tuple[int, int, Labels]]:
+    ) -> list[tuple[int, int, Labels]]:
         """Parts of lines with the same labels, those of lines that are drawn again by what is before these.
 
         Each is the number of its first line, and that behind its last one; the lines are at these places.
