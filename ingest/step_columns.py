@@ -75,6 +75,7 @@ _COUNTED = re.compile(
     r"(\d{1,18})(?:\s{0,4}(?:/|of)\s{0,4}\d{1,18})?[\s\])]{0,4}"
 )
 """What counts, with its name or its total: `3/20`, `Epoch 3`, `[3]`."""
+_THOUSANDS = re.compile(r"\s{0,4}\d{1,3}(?:,\d{3}){1,5}\s{0,4}")
 _DURATION = re.compile(r"\s{0,8}\d{1,6}:\d\d(?::\d\d(?:\.\d{1,9})?)?\s{0,8}")
 """How long something took: `00:12`, `1:02:33`."""
 _ABSENT = frozenset({"", "NA", "N/A", "null", "None", "none", "NULL", "-", "--", "_"})
@@ -197,7 +198,9 @@ def read_step(value: object) -> int:
 
 
 def read_counted(cell: str) -> int:
-    """The step in a cell, which may have its name or its total. Raises ValueError for any other text."""
+    """The step in a cell, which may have its name, its total or commas. Raises ValueError for other text."""
+    if "," in cell and _THOUSANDS.fullmatch(cell) is not None:
+        cell = cell.replace(",", "")
     counted = _COUNTED.fullmatch(cell)
     return read_step(cell) if counted is None else int(counted[1])
 

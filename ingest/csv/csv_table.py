@@ -21,6 +21,7 @@ from holter.ingest.console.table_rows import (
     number_of_part,
     step_of_row,
 )
+from holter.ingest.csv.cell_numbers import numbers_of_cells
 from holter.ingest.csv.row_cells import split_rows
 from holter.ingest.csv.step_repeats import CsvCells, RowSeries, StepRepeats
 from holter.ingest.csv.subject_columns import SubjectColumns
@@ -58,6 +59,8 @@ class CsvLayout:
         counts_epochs = self.epoch is None and name in step_columns.EPOCH_NAMES
         self.parts: dict[str, Any] | None = dict(state.get("parts", {})) if counts_epochs else None
         """What is known of the parts of epochs that rows may be at; None if they are at no epochs."""
+        self.last: list[str] = list(state.get("last", ()))
+        """The cells of the epoch and the step of the last row, where a step may be counted within epochs."""
         self.subjects = SubjectColumns(header, self._taken(), state.get("subjects", {}))
         self.repeats = StepRepeats(state.get("repeats", {}))
 
@@ -69,6 +72,7 @@ class CsvLayout:
             **({"clock": self.clock_is} if self.clock_is else {}),
             **({"epochs": self.epochs} if self.epochs else {}),
             **({"parts": self.parts} if self.parts else {}),
+            **({"last": self.last} if self.last else {}),
             **({"subjects": subjects} if (subjects := self.subjects.state()) else {}),
             **({"repeats": repeats} if (repeats := self.repeats.state()) else {}),
         }
@@ -172,6 +176,7 @@ def _steps(
 ) -> tuple[list[list[str]], list[int], IntArray, dict[int, float]]:
     """The rows with a readable step, and these steps; and the parts of epochs that rows are at."""
     index = layout.step or 0
+    _fill_steps(rows, layout)
     try:
         steps = np.array([int(row[index]) for row in rows], dtype=np.int64)
         if ((steps >= -step_columns.LARGEST_STEP) & (steps <= step_columns.LARGEST_STEP)).all() and not (
@@ -202,6 +207,18 @@ def _steps(
         np.array(found, dtype=np.int64),
         parts,
     )
+
+
+def _fill_steps(rows: Sequence[list[str]], layout: CsvLayout) -> None:
+    """Give rows of an epoch without a step that of the row above of the same epoch: its means are there."""
+    if layout.epoch is None or layout.step is None:
+        return
+    epoch, step = layout.epoch, layout.step
+    for row in rows:
+        if not row[step].strip() and layout.last and row[epoch] == layout.last[0]:
+            row[step] = layout.last[1]
+        elif row[step]:
+            layout.last = [row[epoch], row[step]]
 
 
 def _step(cell: str, layout: CsvLayout) -> tuple[int, float | None]:
@@ -303,15 +320,12 @@ def _column(
     parsed: list[float] = []
     rows: list[int] = []
     wrong: list[int] = []
-    for row, cell in enumerate(cells):
-        if not cell:
-            continue
-        try:
-            parsed.append(float(cell.removesuffix("%")))  # the percentage itself, as in printed lines
+    for row, (cell, number) in enumerate(zip(cells, numbers_of_cells(cells), strict=True)):
+        if number is not None:
+            parsed.append(number)
             rows.append(row)
-        except ValueError:
-            if not step_columns.is_empty_cell(cell):
-                wrong.append(row)
+        elif cell and not step_columns.is_empty_cell(cell):
+            wrong.append(row)
     _report_wrong(cells, wrong, index, layout, numbers, problems, any_number=bool(parsed))
     return CsvCells(name, np.array(parsed, dtype=np.float64), np.array(rows, dtype=np.int64))
 

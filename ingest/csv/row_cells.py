@@ -17,6 +17,11 @@ _WITH_DECIMAL_COMMA = {
     for delimiter in "\t;"
 }
 """Cells with a decimal comma, where no comma delimits them: `1;0,5000`. A line of one such is no row."""
+_POINTS = {
+    delimiter: re.compile(rf"(?:^|{delimiter})[-+]?\d{{1,30}}\.\d{{1,30}}(?={delimiter}|$)")
+    for delimiter in "\t;"
+}
+"""A cell with a decimal point: a comma in another one of its row is that of thousands."""
 
 
 def split_rows(
@@ -34,7 +39,7 @@ def split_rows(
     if "\r" in text:
         text = text.replace("\r\n", "\n").removesuffix("\r")
     if delimiter != "," and "," in text:
-        text = _WITH_DECIMAL_COMMA[delimiter].sub(r"\1.\2", text)
+        text = _with_points(text, delimiter)
     text = without_objects(text)
     split = _quoted if '"' in text else str.split
     width, names = len(header), list(header)
@@ -49,6 +54,17 @@ def split_rows(
         elif line and len(row) != width:
             problems.append((number, f"expected {width} columns as in the header, found {len(row)}"))
     return rows, numbers
+
+
+def _with_points(text: str, delimiter: str) -> str:
+    """The text with decimal points for decimal commas, as each of its lines shows by itself."""
+    commas, points = _WITH_DECIMAL_COMMA[delimiter], _POINTS[delimiter]
+    if "." not in text:
+        return commas.sub(r"\1.\2", text)
+    return "\n".join(
+        commas.sub(r"\1.\2", line) if "," in line and points.search(line) is None else line
+        for line in text.split("\n")
+    )
 
 
 def _of_width(row: list[str], line: str, names: Sequence[str], delimiter: str) -> list[str]:

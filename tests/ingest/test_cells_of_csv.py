@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from holter.ingest.step_columns import find_step
+from holter.types import SeriesKey
 from tests.support.log_runs import read_log, steps_of
 
 EPOCHS = (1, 2, 3, 4)
@@ -56,3 +59,45 @@ def test_steps_of_reinforcement_and_federated_learning_are_found(step: str, tmp_
 
 def test_rounds_are_no_steps_of_a_table_without_a_metric() -> None:
     assert find_step(["round", "team", "points"]) is None
+
+
+@pytest.mark.parametrize(
+    ("cells", "values"),
+    [
+        (["1200.5 img/s", "1300 img/s", "950 img/s"], [1200.5, 1300, 950]),
+        (["12ms", "9.5ms", "8ms"], [12, 9.5, 8]),
+        (["65536", '"131,072"', '"1,196,608"'], [65536, 131072, 1196608]),
+        (["4.5 GB", "4.75 GB", "5 GB"], [4.5e9, 4.75e9, 5e9]),
+        (["3dunet", "2dunet", "unet"], []),
+    ],
+    ids=["units", "units without a space", "thousands", "bytes", "names"],
+)
+def test_numbers_in_cells_may_have_units_and_thousands(
+    tmp_path: Path, cells: list[str], values: list[float]
+) -> None:
+    text = "step,loss,other\n" + "".join(f"{n},0.5,{cell}\n" for n, cell in enumerate(cells))
+    series = {key.metric: each for key, each in read_log(tmp_path, text, "log.csv").data.series.items()}
+    assert (series["other"].value.tolist() if values else series.keys()) == (values or {"loss"})
+
+
+def test_steps_may_have_thousands_and_a_line_with_points_has_no_decimal_commas(tmp_path: Path) -> None:
+    quoted = "step,loss\n" + "".join(f'"{n},000",0.5\n' for n in range(1, 4))
+    assert steps_of(read_log(tmp_path, quoted, "log.csv")) == {"loss": [1000, 2000, 3000]}
+    text = "step;tokens;loss\n1;65,536;0.5\n2;131,072;0.25\n"
+    series = read_log(tmp_path, text, "log.csv").data.series
+    assert series[SeriesKey("tokens")].value.tolist() == [65536, 131072]
+
+
+def test_rows_of_an_epoch_without_a_step_are_at_the_last_one(tmp_path: Path, reading: Any) -> None:
+    rows = [
+        line
+        for epoch in range(3)
+        for line in (*(f"{epoch},{30 * epoch + at},0.5,\n" for at in (10, 20, 30)), f"{epoch},,,0.25\n")
+    ]
+    lines = ["epoch,step,train_loss,val_loss\n", *rows]
+    run = read_log(tmp_path, content := "".join(lines), "metrics.csv")
+    assert steps_of(run)["val_loss"] == [30, 60, 90]
+    assert steps_of(run)["train_loss"] == [*range(10, 91, 10)]
+    complete = reading.read_complete("metrics.csv", content.encode())
+    assert reading.read_growing("metrics.csv", content.encode(), [*accumulate(map(len, lines))]) == complete
+    assert reading.read_restarted("metrics.csv", content.encode(), every=1) == complete

@@ -11,6 +11,7 @@ import re
 from typing import Any
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
+from holter.ingest.console.rounded_steps import step_of_rounded
 from holter.ingest.console.values import parse_number
 
 _ROW = re.compile(r"^(?:\|\s{1,60}|\s{0,60})(?P<name>[^|]{1,80})\|(?P<value>[^|]{1,80})\|?\s*$")
@@ -37,7 +38,10 @@ def _row(line: str, state: DialectState) -> LineValues | None:
     elif (value := parse_number(text)) is not None and len(table["values"]) < _MAX_ROWS:
         # names in a section are indented further
         indented = match["name"].startswith(" ") or line.startswith("|  ")
-        table["values"][(table["section"] if indented else "") + name] = value
+        name = (table["section"] if indented else "") + name
+        table["values"][name] = value
+        if "e+" in text:
+            table.setdefault("rounded", {})[name] = text
     return None
 
 
@@ -60,14 +64,16 @@ def _end(line: str, state: DialectState) -> LineValues | None:
     """The values of the table that ends here, at its step; a table may begin here as well."""
     if _PREFIX.sub("", line).strip().strip("-+= "):
         return None
-    values = state.pop("table", {}).get("values", {})
+    table = state.pop("table", {})
+    values, rounded = table.get("values", {}), table.get("rounded", {})
     if not values:
         _table(state)
         return None
     for step in _STEPS:
         for name, value in values.items():
             if name.rpartition("/")[2].lower().replace(" ", "_") == step and value.is_integer():
-                return LineValues(int(value), {key: number for key, number in values.items() if key != name})
+                at = step_of_rounded(rounded.get(name, ""), int(value), state.setdefault("tables at", {}))
+                return LineValues(at, {key: number for key, number in values.items() if key != name})
     return None
 
 
