@@ -44,7 +44,12 @@ _LINE = re.compile(rb"[^\r\n]+")
 _WITHOUT_DIGITS = re.compile(rb"[^0-9\x1b]+")
 _TEMPORARY = re.compile(rb"/tmp/[^\s'\"]{1,200}")
 """A file that has another name each time."""
-_NUMBER = re.compile(rb"(?<![\w.:/-])(?<!\d,)\d{1,6}(?![\w/-]|[.:]\d)")
+_NUMBER = re.compile(rb"(?<![\w.:/-])(?<!\d,)\d{1,6}(?![\w/-]|[.:]\d)|(?<=[\[(])\d{1,4}(?=/\d{1,4}[\])])")
+_AMOUNTS = re.compile(
+    rb"(?i)(?:batch[ _-]?size|(?<![a-z])(?:[a-z]{1,5}_)?(?:epochs|steps|iters|iterations))"
+    rb"['\x22]? {0,3}[:=](?! ?\d+/)"
+)
+"""Names of settings whose words are else those of lines that come again."""
 _LETTER = re.compile(rb"[A-Za-z\x80-\xff]")
 _WORD = re.compile(rb"[A-Za-z]{4}")
 _REPEATED = re.compile(
@@ -525,7 +530,7 @@ def _numbers_of(line: bytes) -> list[int]:
 
 def _opener_of(line: bytes) -> bytes:
     """The longest part without digits of the first line; nothing of one that may come again or come once."""
-    if _REPEATED.search(line) is not None or _ONLY_ONCE.search(line) is not None:
+    if _REPEATED.search(_AMOUNTS.sub(b"", line)) is not None or _ONLY_ONCE.search(line) is not None:
         return b""
     parts = _WITHOUT_DIGITS.findall(_VALUE.sub(rb"\g<1>0", line))
     part: bytes = max(parts, key=len, default=b"")[:_LONGEST].strip()

@@ -17,6 +17,8 @@ from holter.types import Labels, labels_of
 
 _PARTS = frozenset({"category", "class", "client", "player"})
 """What is always one of several."""
+_TRAINED_IN_TURN = "task"
+"""What a program learns one after another, and evaluates again behind each."""
 _OF_WRITERS = frozenset({"logger", "run", "training"})
 """What a heading of an epoch begins with where it says who prints, as any line may."""
 
@@ -35,7 +37,10 @@ def labels_of_line(shape: LineShape, numbers: list[str], axis: dict[str, Any]) -
         if name != axis.setdefault("about", {}).setdefault(word, name) or word in _PARTS:
             labels[word] = name
     if shape.row is not None and numbers[shape.row.index].isdecimal():
-        labels[shape.row.name] = str(int(numbers[shape.row.index]))
+        word, number = shape.row.name, str(int(numbers[shape.row.index]))
+        if word == _TRAINED_IN_TURN and labels.get(word, number) != number:
+            labels["training"] = f"{word} {labels[word]}"  # behind it, what was learnt before is tested again
+        labels[word] = number
     return labels_of(labels) if labels else None
 
 

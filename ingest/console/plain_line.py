@@ -384,6 +384,8 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
         *("announced" in axis, "epoch" in axis, evaluating, shape.is_summary, "evaluated at" in axis),
         *(_is_report(shape), _is_result(parts, shape, axis), has_pairs_alone(parts), is_row),
         bool(numbered_row(parts, shape)),
+        # `Task 1 accuracy: 0.5` behind the last epoch
+        shape.row is not None and "step" in axis and any(is_metric_name(name) for name in names),
     )
     if step is None and any(belongs):
         if "step" not in axis:
@@ -399,7 +401,8 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     split = stated or evaluating or (axis.get("split", "") if shape.is_summary else "")
     is_part = not (split or shape.is_of_training)
     of_parts = data_of_parts(names, int(step), axis) if is_part else ""
-    means = () if split or of_parts or "heading" in axis else axis.get("names", ())
+    has_own_names = split or of_parts or "heading" in axis or shape.row is not None
+    means = () if has_own_names else axis.get("names", ())
     # below the heading of a block, a line with nothing but a name and a number has whatever is measured
     is_in_block = "heading" in axis and len(shape.metrics) == 1 and len(numbers) == 1
     measures = split or "heading" in axis or any(map(_says_measured, shape.metrics))

@@ -257,3 +257,24 @@ def test_trainings_of_other_lengths_count_their_own_steps(tmp_path: Path, batche
     run = read_log(tmp_path, "device cuda, one process\n" + text)
     ends = [series.step.tolist() for key, series in run.data.series.items() if key.metric == "vali loss"]
     assert sorted(ends) == sorted([epoch * length for epoch in range(1, 4)] for length in lengths)
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "Experiment {0}: lr={1}, batch_size=64, hidden=128\n",
+        "Experiment {0}: lr={1} num_epochs=20 width=128\n",
+    ],
+)
+def test_a_first_line_of_settings_that_counts_heads_trainings(tmp_path: Path, heading: str) -> None:
+    text = "".join(heading.format(number, 0.3 / 10**number) + epochs(5) for number in (1, 2, 3))
+    run = read_log(tmp_path, text)
+    assert (run.attempts, steps_of(run)) == (
+        1,
+        {name: [*range(1, 6)] for name in ("loss", "loss/training=2", "loss/training=3")},
+    )
+
+
+def test_a_first_line_of_settings_that_counts_nothing_shows_launches(tmp_path: Path) -> None:
+    text = "".join(f"lr={lr}, batch_size=64, hidden=128\n" + epochs(5) for lr in (0.3, 0.03))
+    assert read_log(tmp_path, text).attempts == 2

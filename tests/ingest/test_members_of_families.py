@@ -12,6 +12,29 @@ N = range(2, 6)
 THREE = range(3)
 
 CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
+    "scores of tasks without a word for their data": (
+        "".join(
+            f"Epoch {n} loss: 0.{n}\n" + "".join(f"Task {k} accuracy: 0.{n}{k}\n" for k in THREE) for n in N
+        ),
+        {"loss": [*N]} | {f"accuracy/task={k}": [*N] for k in THREE},
+    ),
+    "losses of classes, named like that of all": (
+        "".join(
+            f"Epoch {n} loss: 0.{n}\n" + "".join(f"  Class {k}: loss 0.{n}{k}\n" for k in THREE) for n in N
+        ),
+        {"loss": [*N]} | {f"loss/class={k}": [*N] for k in THREE},
+    ),
+    "tasks in turn, behind each of which all so far are tested": (
+        "".join(
+            f"Task {task}/3: classes {2 * task}-{2 * task + 1}\n"
+            + "".join(f"Epoch {n} loss: 0.{n}\n" for n in N)
+            + "".join(f"Task {k} acc: 0.{k}{task}\n" for k in range(1, task + 1))
+            for task in (1, 2, 3)
+        ),
+        {f"loss{task}": [*N] for task in ("", "/task=2", "/task=3")}
+        | {f"acc/task={k}": [5] for k in (1, 2, 3)}
+        | {f"acc/task={k}/training=task {task}": [5] for k, task in ((1, 2), (1, 3), (2, 3))},
+    ),
     "numbered evaluations": (
         "".join(
             f"[{n}0] Total: 0.{n} | Rate: 0.3{n}\n"
