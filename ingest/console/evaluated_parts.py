@@ -16,10 +16,25 @@ from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_settings import is_setting
 
 _MOST_NAMES = 256
+_OF_ALL_DATA = re.compile(r"(?i)eval")
+_TRAINING_AHEAD = re.compile(
+    r"(?:^|[\s\[(|])(?:[Tt]rain(?:ing)?|TRAIN(?:ING)?)[\])]?(?: (?:set|data))?[ \t]{0,4}[-:|>]{1,2} $"
+)
+"""What a line says of its own data before its first metric: `Train - Loss: 9.2`; no logger's name."""
 _DATA_OF_NAME = re.compile(
     r"(?i)(?:train(?:ing)?|(?P<evaluation>val(?:id(?:ation|ating)?)?|test(?:ing)?|eval(?:uation)?|dev))"
     r"(?=[ _/-])"
 )
+
+
+def heading_of_line(text: str, state: dict[str, Any]) -> str:
+    """The data of the heading that a line is below, by the text before its first metric.
+
+    It is none if the line is of the training by its own words, unlike the data of the heading.
+    """
+    data: str = state.get("evaluating", "")
+    is_of_training = _TRAINING_AHEAD.search(text) is not None
+    return "" if is_of_training and _OF_ALL_DATA.match(data) is None else data
 
 
 def note_evaluation(data: str, state: dict[str, Any]) -> None:

@@ -12,6 +12,7 @@ from holter.ingest.console.dialect import DialectState, LineKind
 from holter.ingest.console.evaluated_parts import end_evaluation
 from holter.ingest.console.line_words import DATA_SPLIT
 from holter.ingest.console.pattern_search import LinearPattern
+from holter.ingest.console.settings_in_blocks import is_section_of_settings
 from holter.ingest.console.subjects_above import note_heading_of_subject
 
 _NO_HEADING = re.compile(
@@ -26,6 +27,12 @@ _ON_TRAINING_DATA = (
 )
 """An evaluation of the data of the training: `Checking accuracy on training data`."""
 _EVALUATES_TRAINING = re.compile(rf"(?i){_ON_TRAINING_DATA}")
+_BEGINS_TRAINING = (
+    r"(?:start|begin|resum)(?:n?ing|e)?(?: the)?(?: model)? train(?:ing)?(?: (?:loop|phase|now))?"
+    r"[^\w\n]{0,20}$"
+)
+_TRAINING_BEGINS = re.compile(rf"(?i)(?:.{{0,120}}[ \]>:-]|[^\w\n]{{0,20}}){_BEGINS_TRAINING}")
+"""What ends an evaluation before the training: `Starting training...`."""
 _LONGEST = 60
 _SPEAKER = re.compile(r"<\w{1,40}> ")
 """The part of a program that prints a line: `<trainer> on testing set:`."""
@@ -42,14 +49,15 @@ _PREFIX = re.compile(r"^.{0,120}? (?:-|:|\|) (?=\S)")
 
 def announce(line: str, state: DialectState) -> None:
     """Note the data of an evaluation that begins."""
-    if _SETTING_OF_YAML.fullmatch(line) is not None:
+    if _SETTING_OF_YAML.fullmatch(line) is not None or is_section_of_settings(line, state):
         return
     axis = state.get("plain lines", {})
     if _KEY.fullmatch(line) is not None and "names" not in axis and "announced" not in axis:
         return
     text = _SPEAKER.sub("", line.strip(), count=1)
     note_heading_of_subject(text, axis)
-    if _OF_TRAINING.fullmatch(text) is not None and "plain lines" in state:
+    is_of_training = _OF_TRAINING.fullmatch(text) or _TRAINING_BEGINS.fullmatch(text)
+    if is_of_training is not None and "plain lines" in state:
         end_evaluation(state["plain lines"])
         return
     if _EVALUATES_TRAINING.match(text) is not None and "plain lines" in state:
@@ -78,7 +86,11 @@ EVALUATION_HEADINGS = LineKind(
         rb" (?:eval(?:uation)?|validation|val|test(?:ing)?)[ \t\r]{0,8}$"
         rb"|^(?:<\w{1,40}>)?[^\w\n]{0,20}(?:on (?:the )?)?train(?:ing)?(?: \w{1,20}){0,2}"
         rb"(?: \([^()\n]{1,30}\))?[^\w\n]{1,20}$"
-        rb"|(?:^|[ \]>:-])" + _ON_TRAINING_DATA.encode() + rb"|^[ \t]{0,20}(?:[=>#*+-]{1,10}[ \t]{0,4})?"
+        rb"|(?:^|[ \]>:-])"
+        + _ON_TRAINING_DATA.encode()
+        + rb"|(?:^|[ \]>:-])"
+        + _BEGINS_TRAINING.encode()
+        + rb"|^[ \t]{0,20}(?:[=>#*+-]{1,10}[ \t]{0,4})?"
         rb"(?:train(?:ing)?|val(?:id(?:ation|ating)?)?|test(?:ing)?|eval(?:uati(?:on|ng))?"
         rb"|dev)[ \t\r]{0,8}$"
     ),

@@ -12,6 +12,7 @@ from holter.ingest.console.dialect import DialectState, LineValues
 from holter.ingest.console.evaluated_parts import (
     data_of_parts,
     end_evaluation,
+    heading_of_line,
     note_data,
     note_evaluation,
     parts_of_evaluation,
@@ -36,6 +37,7 @@ from holter.ingest.console.names_of_rows import numbered_row, row_name, text_bef
 from holter.ingest.console.nested_keys import forget_keys, nested_name
 from holter.ingest.console.number_lists import is_history, listed_names, values_of_lists
 from holter.ingest.console.numbered_evaluations import labels_of_evaluation, numbered_evaluation
+from holter.ingest.console.numbered_stages import is_stage
 from holter.ingest.console.own_counts import counts_itself
 from holter.ingest.console.qualified_names import note_again, qualified
 from holter.ingest.console.recurrence import recurring_values
@@ -147,6 +149,8 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
     if shape.about is not None or "epoch about" in axis:
         note_epoch_about(shape, counts, axis)
     if not shape.is_record:
+        if is_stage(line, shape, axis):
+            return None
         note_line(shape, counts, axis)
         return _recurring(line, shape, numbers, counts, axis) if shape.may_recur else None
     announce_epoch(shape, counts, axis)
@@ -371,7 +375,8 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     template = template_of(parts)
     if (at_row := next_row(template, axis)) is not None:
         return _at_step(at_row, line, shape, numbers, axis)
-    evaluating = axis.get("evaluating", "")
+    ahead = text_before(parts, shape.metrics[0]) if shape.metrics else ""
+    evaluating = heading_of_line(ahead, axis)
     # lines of which only the numbers differ are losses of batches, unlike rows that name what they are of
     names = [field.name for field in shape.metrics]
     subject = subject_labels((metric_name(name, evaluating) for name in names), axis)

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 
 from holter.ingest.console.dialect import DialectState
 
+_LEAST_DISTANCES = 2
+"""So many distances between the lines of an epoch, one as long as the other, are even."""
+
 
 def steps_over_epochs(
     epochs: Sequence[tuple[int, int]], inner: Sequence[tuple[int, int]], state: DialectState
@@ -59,6 +62,7 @@ def step_over_epochs(epoch: tuple[int, int], inner: tuple[int, int], state: Dial
             # from 0 to the total has one more
             is_from_0 = "from zero" in state
             length = total + (last_step == total and is_from_0) if total else last_step + is_from_0
+            length = max(length, 0 if total else _length_by_distance(step, last_step, state))
             # another process may go on between the lines of an epoch
             is_complete = state.pop("anew", last_step) < last_step and number == last_number + 1
             if is_complete and length + abs(int(state.get("stride", 0))) < int(state.get("length", 0)):
@@ -78,10 +82,22 @@ def step_over_epochs(epoch: tuple[int, int], inner: tuple[int, int], state: Dial
             state["anew"] = step
     if step == 0:
         state["from zero"] = True
+    if "epoch" not in state or number != last_number or step < last_step:
+        state["first of epoch"] = step
     if number == last_number and step != last_step:
         state["stride"] = step - last_step
     state["epoch"] = [number, step]
     return step if state.get("restarts") is False else int(state.get("before", 0)) + step
+
+
+def _length_by_distance(step: int, last: int, state: DialectState) -> int:
+    """The steps of an epoch that ended after `last`, where its lines and those behind it are as far apart.
+
+    They are so if the next epoch begins with an earlier `step` than it did: 90 behind 100, 200 ... 3600.
+    """
+    distance, first = int(state.get("stride", 0)), state.get("first of epoch", step)
+    is_even = distance > 0 and last - first >= _LEAST_DISTANCES * distance and not (last - first) % distance
+    return last + distance - step if is_even and 0 < step < distance and step != first else 0
 
 
 def _steps_above(step: int, state: DialectState) -> int:

@@ -102,13 +102,14 @@ _LONGEST_TEXT = 60
 _MOST_WORDS = 4
 """Words before the one that is numbered, in a heading that is no sentence."""
 _NO_NAMES = frozenset(
-    {"and", "begin", "beginning", "begins", "complete", "completed", "config", "configuration", "data",
-     "dataset", "device", "done", "end", "ended", "epoch", "epochs", "failed", "false", "finish", "finished",
-     "for", "from", "images", "in", "info", "interrupted", "loaded", "log", "logs", "loop", "loss",
-     "measures", "metrics", "mode", "model", "none", "now", "on", "parameters", "phase", "progress", "result",
-     "results", "resumed", "samples", "saved", "set", "size", "stage", "start", "started", "starts", "steps",
-     "stopped", "succeeded", "success", "successful", "successfully", "summary", "the", "time", "true",
-     "using", "with"}
+    {"and", "begin", "beginning", "begins", "built", "compiled", "complete", "completed", "config",
+     "configuration", "created", "data", "dataset", "device", "done", "end", "ended", "epoch", "epochs",
+     "failed", "false", "finish", "finished", "for", "from", "images", "in", "info", "initialised",
+     "initialized", "interrupted", "loaded", "log", "logs", "loop", "loss", "measures", "metrics", "mode",
+     "model", "none", "now", "on", "parameters", "phase", "prepared", "progress", "ready", "restored",
+     "result", "results", "resumed", "samples", "saved", "set", "size", "stage", "start", "started",
+     "starts", "steps", "stopped", "succeeded", "success", "successful", "successfully", "summary", "the",
+     "time", "true", "using", "with"}
 )  # fmt: skip
 """Words behind `Training` that name no model."""
 _NAME_FOLLOWS = re.compile(r"(?i)(?:model|network|name|:)\W{0,4}$")

@@ -108,3 +108,13 @@ def test_thresholds_before_a_score_are_no_parts_of_epochs(tmp_path: Path) -> Non
 def test_steps_that_begin_anew_where_the_training_went_on_are_another_launch(tmp_path: Path) -> None:
     text = _validated(range(5, 45, 5)) + _validated(range(5, 45, 5), 40)
     assert read_log(tmp_path, text * 2).attempts == 2
+
+
+@pytest.mark.parametrize(("length", "distance"), [(361, 10), (360, 10), (197, 25), (640, 100)])
+def test_epochs_are_as_long_as_lines_that_count_on_say(tmp_path: Path, length: int, distance: int) -> None:
+    at = range(distance, 4 * length, distance)
+    text = "".join(
+        f"(epoch: {(step - 1) // length + 1}, iters: {(step - 1) % length + 1}, time: 0.1) G: 0.{step}\n"
+        for step in at
+    )
+    assert steps_of(read_log(tmp_path, text))["G"] == [*at]

@@ -132,3 +132,15 @@ def test_epochs_that_begin_anew_are_of_another_launch(tmp_path: Path, ends: bool
     run = read_log(tmp_path, launch(10) + launch(5) + launch(10))
     assert run.attempts == 3
     assert steps_of(run)["train/loss"] == [*range(1, 11), *range(1, 6), *range(1, 11)]
+
+
+def test_the_summary_of_a_trainer_hides_no_record(tmp_path: Path) -> None:
+    records = "".join(
+        f"{{'loss': 2.{n}, 'learning_rate': 1e-05, 'entropy': 1.{n}, 'epoch': 0.{3 * n}}}\n"
+        for n in range(1, 4)
+    )
+    end = "{'train_runtime': 40.0, 'train_loss': 2.2, 'entropy': 0.9, 'epoch': 1.0}\n"
+    run = read_log(tmp_path, records + end)
+    [entropy] = [series for key, series in run.data.series.items() if key.metric == "train/entropy"]
+    assert entropy.value.tolist() == [1.1, 1.2, 1.3, 0.9]
+    assert steps_of(run)["train/loss"] == [1, 2, 3]

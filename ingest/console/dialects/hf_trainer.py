@@ -21,6 +21,7 @@ _OWN_STEPS = ("global_step/max_steps", "global_step", "step")  # ms-swift's, Pad
 _OF_A_LOG = frozenset({*_OWN_STEPS, "epoch", "loss", "eval_loss"})
 _NOT_METRICS = frozenset({*_OWN_STEPS, "max_steps"})
 _LOSS = "train/loss"
+_RUNTIME = "train/train_runtime"
 _OF_A_TRAINER = (
     "count",
     "last",
@@ -43,6 +44,7 @@ _OF_A_TRAINER = (
     "before",
     "loss at",
     "steps above",
+    "logged",
 )
 """What the state has of one Trainer."""
 _MAX_WAITING = 1000
@@ -90,6 +92,7 @@ def _logged(line: str, state: DialectState) -> list[LineValues] | LineValues | N
         return [*left, _record(int(own), values, state)]
     if "total" not in state and "complete" not in state:
         _count_evaluation(values, state)
+        _count_summary(values, state)
         return [*left, _record(_step_of_count(values, state), values, state)]
     return [*left, *_defer(values, state)]
 
@@ -113,6 +116,18 @@ def _count_evaluation(values: Mapping[str, float], state: DialectState) -> None:
     if count == state.get("count", 0) and values["epoch"] > epoch + _EPOCH_ERROR:
         state["count"] = count + 1
     state["evaluated"] = [state.get("count", 0), values["epoch"]]
+
+
+def _count_summary(values: Mapping[str, float], state: DialectState) -> None:
+    """Count the summary at the end as a record, if it has values of its own epoch that the last one has, too.
+
+    TRL adds its entropy and accuracy to both; those of the summary are of the steps behind the last record.
+    """
+    names, epoch = state.get("logged", ((), 0.0))
+    if _LOSS in values:
+        state["logged"] = [[*values], values.get("epoch", 0.0)]
+    elif _RUNTIME in values and values.get("epoch", 0.0) > epoch:
+        state["count"] = state.get("count", 0) + any(name in names for name in values if name != "epoch")
 
 
 def _note_bar_before_record(state: DialectState) -> None:

@@ -28,6 +28,7 @@ from holter.ingest.console.plain_line import (
 )
 from holter.ingest.console.qualified_names import qualified, with_values_again
 from holter.ingest.console.recurrence import recurring_values
+from holter.ingest.console.settings_in_blocks import is_in_settings
 from holter.ingest.console.settings_in_objects import as_read
 from holter.ingest.console.shape_reader import shape_of_line
 from holter.ingest.console.step_axis import has_steps, position
@@ -186,6 +187,8 @@ def or_recurring(kind: LineKind) -> LineKind:
     """A kind whose lines may recur where it reads nothing from them."""
 
     def parse(line: str, state: DialectState) -> LineResult:
+        if kind.in_blocks and is_in_settings(line, state):
+            return None
         found = kind.parse(line, state)
         return found or (None if "results" in state else _recurring(line, state))
 

@@ -1,0 +1,91 @@
+"""What stands around a training: stages of its program, sections of settings, evaluations before it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.log_runs import read_log, steps_of
+
+N = range(1, 4)
+
+_EPOCHS = "".join(
+    f"Epoch {n}/3\nTrain - Loss: 9.{n}5, Aux: 1.{n}\nVal - Loss: 7.{n}5, Aux: 2.{n}\n" for n in N
+)
+
+
+@pytest.mark.parametrize(
+    "between", ["", "Starting training...\n", "2026-03-01 10:00:00 - INFO - Begin the model training\n"]
+)
+def test_a_line_of_the_training_is_none_of_the_evaluation_above_it(tmp_path: Path, between: str) -> None:
+    text = f"Epoch 1/3\nFirst look/Test Validation...\n{between}" + _EPOCHS
+    steps = steps_of(read_log(tmp_path, text))
+    assert steps["Loss"] == steps["Aux"] == steps["val/Loss"] == [1, 2, 3]
+
+
+def test_training_data_below_a_heading_of_all_data_is_evaluated(tmp_path: Path) -> None:
+    text = "".join(
+        f"step {n}, loss: 2.{n}\nFull evaluation:\n  Train - Accuracy: 0.8{n}\n  Accuracy: 0.7{n}\n"
+        for n in N
+    )
+    assert {name for name in steps_of(read_log(tmp_path, text)) if name.startswith("eval")}
+
+
+def test_a_logger_of_the_training_prints_evaluations_too(tmp_path: Path) -> None:
+    text = "".join(
+        f"train - INFO - step {n}, loss: 2.{n}\ntrain - INFO - Validation:\ntrain - INFO - Accuracy: 0.8{n}\n"
+        for n in N
+    )
+    assert steps_of(read_log(tmp_path, text))["validation/Accuracy"] == [1, 2, 3]
+
+
+def test_sections_of_settings_are_no_evaluations(tmp_path: Path) -> None:
+    settings = (
+        "MODEL:\n  DETECTOR:\n    BOX_SCALE: 4.0\n    IOU_LOW: 0.4\n    KEEP_SHARE: 0.05\n"
+        "    LOSS_SHARE: 0.25\n    LOSS_POWER: 2.0\nSOLVER:\n  BASE_LR: 0.02\n  SAVE_PERIOD: 500\n"
+        "  DECAY_BIAS: 0\nTEST:\n  BOXES_PER_IMG: 100\n"
+    )
+    records = "".join(f"trainer INFO: iter: {20 * n}  loss: 1.{n} (1.9)\n" for n in N)
+    launch = "Using 1 device\nsetting up the model\n" + settings
+    run = read_log(tmp_path, launch + records + 3 * launch + records)
+    assert run.attempts == 2
+    assert steps_of(run) == {"loss": [20, 40, 60, 20, 40, 60]}
+
+
+def test_metrics_with_names_in_capitals_are_no_settings(tmp_path: Path) -> None:
+    text = "".join(
+        f"Epoch {n}:\n  LOSS_BOX: 0.{n}\n  NUM_BOXES: 30\n  LOSS_CLS: 1.{n}\nTEST:\n  LOSS_BOX: 0.{n}5\n"
+        for n in N
+    )
+    steps = steps_of(read_log(tmp_path, text))
+    assert steps["LOSS_BOX"] == steps["LOSS_CLS"] == steps["test/LOSS_BOX"] == [1, 2, 3]
+
+
+def test_stages_of_a_program_are_no_steps(tmp_path: Path) -> None:
+    text = (
+        "=====\nStep 1: Creating Toy Data\n=====\n  Rows: 300\n  Train: 200 samples\n  Val: 50 samples\n"
+        "Step 2: Loading Data\n  Edges: 900\nStep 3: Building the Network\n"
+        "Network created:\n  Model size: 4.2 MB\n"
+        "Step 4: Training for 3 Epochs\n"
+        + "".join(f"Epoch {n}/3:\n  Train Loss: 1.{n}\n  Val MSE: 2.{n}\n" for n in N)
+        + "Step 5: Final Test Evaluation\nTest Results:\n  MSE: 0.8125\n  MAE: 0.75\n"
+    )
+    assert steps_of(read_log(tmp_path, text)) == {
+        "Train Loss": [1, 2, 3],
+        "Val MSE": [1, 2, 3],
+        "test/MSE": [3],
+        "test/MAE": [3],
+    }
+
+
+@pytest.mark.parametrize("words", ["Generating answers", "Loading data"])
+def test_steps_with_the_same_words_are_of_the_training(tmp_path: Path, words: str) -> None:
+    text = "".join(f"Step {n}: {words}\nreward: 0.{n}\nloss: 1.{n}\n" for n in range(1, 6))
+    assert steps_of(read_log(tmp_path, text))["loss"][-4:] == [2, 3, 4, 5]
+
+
+def test_words_of_what_was_done_name_no_model(tmp_path: Path) -> None:
+    text = "Epoch 1/3\nloss: 0.5\nModel created:\n" + "".join(f"Epoch {n}/3\nloss: 0.{n}\n" for n in N)
+    run = read_log(tmp_path, text)
+    assert all(not key.labels or dict(key.labels).keys() <= {"repeat"} for key in run.data.series)
