@@ -6,13 +6,17 @@ import gc
 import os
 import shutil
 import signal
+import ssl
 from collections import Counter
 from collections.abc import Generator, Iterator
+from functools import cache
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import psycopg
 import pytest
+from httpx._transports import default as transports
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
@@ -30,7 +34,23 @@ def pytest_configure(config: pytest.Config) -> None:
     """Let SIGTERM end the tests as Ctrl-C does: fixtures still stop servers and unmount disks."""
     os.environ.setdefault("HOLTER_ENVIRONMENT", "0")  # of this machine: tests of it pass one of their own
     _set_up_hypothesis(is_exploring=config.getoption("--hypothesis-profile", None) == "exploring")
+    _load_certificates_once()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+def _load_certificates_once() -> None:
+    """Let all clients of httpx share what they trust: each would load 140 certificates in 22 ms of processor
+    time, which is most of what a request to a server of this machine costs, and of waiting for an answer."""
+    create = transports.create_ssl_context
+
+    @cache
+    def trusting(trust_env: bool) -> ssl.SSLContext:
+        return create(True, None, trust_env)
+
+    def create_or_share(verify: Any = True, cert: Any = None, trust_env: bool = True) -> ssl.SSLContext:
+        return trusting(trust_env) if verify is True and cert is None else create(verify, cert, trust_env)
+
+    transports.create_ssl_context = create_or_share
 
 
 def _set_up_hypothesis(*, is_exploring: bool) -> None:

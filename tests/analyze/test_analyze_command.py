@@ -7,7 +7,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
@@ -17,6 +16,7 @@ import pytest
 
 from holter.cli.main import main
 from tests.support.curves import loss_curve, speed_curve
+from tests.support.forked_commands import run_command
 
 pytestmark = pytest.mark.slow
 
@@ -31,13 +31,7 @@ Analyze = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def analyze_as_process(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "holter", "analyze", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env={**os.environ, "COLUMNS": "100"},
-    )
+    return run_command(["analyze", *arguments], env={**os.environ, "COLUMNS": "100"})
 
 
 @pytest.fixture

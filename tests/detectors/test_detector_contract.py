@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,6 @@ from holter.detectors.detector import DetectorContext
 from holter.detectors.findings import CATALOGUE
 from holter.detectors.findings.fields import CORRELATED
 from holter.json_values import plain
-from holter.types import RunData
 from tests.support.curves import (
     healthy_run,
     identity,
@@ -97,7 +97,7 @@ def test_the_same_data_gives_the_same_findings(detector: Detector, name: str) ->
 def test_findings_on_a_prefix_are_findings_on_the_full_run(detector: Detector, name: str) -> None:
     full_run = EVENTFUL[name]
     reported = {identity(finding) for finding in detector.detect(full_run, DetectorContext())}
-    for attempt, step in prefixes(full_run, 25, seed=3):
+    for attempt, step in prefixes(name, 25, seed=3):
         for finding in detector.detect(until(full_run, attempt, step), DetectorContext()):
             assert identity(finding) in reported, (attempt, step)
 
@@ -108,7 +108,7 @@ def test_all_detectors_together_are_causal_and_report_without_delay(name: str) -
     full_run = EVENTFUL[name]
     reported = {identity(finding): finding for finding in find(full_run)}
     assert reported, "a run in which something happens"
-    for attempt, step in prefixes(full_run, 25, seed=4):
+    for attempt, step in prefixes(name, 25, seed=4):
         on_prefix = {identity(finding) for finding in find(until(full_run, attempt, step))}
         assert on_prefix <= set(reported), (attempt, step)
         due = {
@@ -120,9 +120,10 @@ def test_all_detectors_together_are_causal_and_report_without_delay(name: str) -
         assert due <= on_prefix, (attempt, step)
 
 
-def prefixes(full_run: RunData, count: int, *, seed: int) -> list[tuple[int, int]]:
-    """Random positions in a run, and those around each of its findings."""
-    rng = np.random.default_rng(seed)
+@cache
+def prefixes(name: str, count: int, *, seed: int) -> list[tuple[int, int]]:
+    """Random positions in a run, and those around each of its findings; the same for each detector."""
+    full_run, rng = EVENTFUL[name], np.random.default_rng(seed)
     longest = max(full_run.series.values(), key=len)
     places = rng.integers(20, len(longest), count)
     cuts = [(int(longest.attempt[place]), int(longest.step[place])) for place in places]

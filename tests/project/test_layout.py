@@ -9,8 +9,6 @@ import sys
 import tomllib
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("core", "cli", "detectors", "ingest", "server", "ui", "alembic")
 MODULES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
@@ -21,16 +19,15 @@ def name_of(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_a_file_is_not_too_long(path: Path) -> None:
-    lines = path.read_text().splitlines()
-    assert len(lines) <= MAX_LINES, f"{len(lines)} lines: split {name_of(path)}"
+# one test for all files: thousands of tests take seconds by their number alone
+def test_no_file_is_too_long() -> None:
+    lines = {name_of(path): len(path.read_text().splitlines()) for path in MODULES}
+    assert not {name: number for name, number in lines.items() if number > MAX_LINES}, "split them"
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_a_module_begins_with_a_docstring(path: Path) -> None:
-    text = path.read_text()
-    assert text.startswith('"""'), "begin with a docstring of one sentence"
+def test_every_module_begins_with_a_docstring() -> None:
+    without = [name_of(path) for path in MODULES if not path.read_text().startswith('"""')]
+    assert not without, "begin with a docstring of one sentence"
 
 
 def test_the_migrations_folder_is_no_package() -> None:
@@ -61,9 +58,14 @@ def test_names_of_test_files_are_unique() -> None:
 TESTS = sorted(path for path in (ROOT / "tests").rglob("*.py") if "node_modules" not in path.parts)
 
 
-@pytest.mark.parametrize("path", TESTS, ids=name_of)
-def test_tests_share_helpers_through_tests_support_only(path: Path) -> None:
+def test_tests_share_helpers_through_tests_support_only() -> None:
     """No test, conftest or helper imports from another test or from a conftest."""
+    outside = {name_of(path): modules for path in TESTS if (modules := imported_from_tests(path))}
+    assert not outside, "move to tests/support/ what they import"
+
+
+def imported_from_tests(path: Path) -> list[str]:
+    """What a file imports from tests/ that is not in tests/support."""
     modules = []
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom):
@@ -71,8 +73,7 @@ def test_tests_share_helpers_through_tests_support_only(path: Path) -> None:
         elif isinstance(node, ast.Import):
             modules += [alias.name for alias in node.names]
     imported = [module for module in modules if module.split(".")[0] == "tests"]
-    outside = [module for module in imported if not module.startswith("tests.support.")]
-    assert not outside, f"move to tests/support/ what {name_of(path)} imports: {', '.join(outside)}"
+    return [module for module in imported if not module.startswith("tests.support.")]
 
 
 def test_versions_are_pinned_without_addresses() -> None:
