@@ -27,7 +27,7 @@ from holter.ingest.console.lines_above import LineAbove
 from holter.ingest.console.next_launch import NextLaunch
 from holter.ingest.console.parsed_lines import ParsedLines
 from holter.ingest.console.prefixes import CleanLine, strip_prefixes
-from holter.ingest.console.process_rows import PartOfTable, rows_of_parts
+from holter.ingest.console.process_rows import rows_of_parts
 from holter.ingest.console.process_series import ProcessSeries
 from holter.ingest.console.redrawn_lines import RedrawnLines
 from holter.ingest.console.repeated_rows import RepeatedRows
@@ -518,14 +518,12 @@ class ConsoleReader:
         unlabelled: list[tuple[LogRow, int, int]] = []
         is_noted = False
         for table, begin, end in found.parts:
-            parts = [*table.by_process(begin, end)]
+            parts = table.by_process(begin, end)
             if has_redrawn:
                 places = [offset + at for at in starts[line : line + end - begin]]
                 parts = self._redrawn.parts(parts, places)
-            every = rows_of_parts(
-                table, parts, self._state_of, at_once=len(parts) > 1 and self._is_settled(parts)
-            )
-            for (*_, process), rows in zip(parts, every, strict=True):
+            every = rows_of_parts(table, parts, self._state_of, is_settled=self._is_settled)
+            for (_, _, process), rows in zip(parts, every, strict=True):
                 is_alone, is_first = self._series.is_alone(process), True
                 for row, at in rows:
                     if row is not None and row.values and self._is_storable(row.step, offset + starts[line]):
@@ -550,12 +548,12 @@ class ConsoleReader:
         self._add_unlabelled(unlabelled, parsed)
         return end_of_records
 
-    def _is_settled(self, parts: Sequence[PartOfTable]) -> bool:
-        """Whether lines of several processes say nothing of one another's steps, and begin no launch."""
+    def _is_settled(self, parts: int) -> bool:
+        """Whether so many parts of several processes depend on nothing else's steps, and begin no launch."""
         following, opening = self._next, self._opening
         if following.is_open or following.is_holding or opening.crash.may_repeat or not opening.has_record:
             return False
-        return len(self._states) + len(parts) < _MAX_PROCESSES
+        return len(self._states) + parts < _MAX_PROCESSES
 
     def _rows_of_process(self, row: LogRow, process: Labels) -> list[LogRow]:
         """A row for each series of a process that gets its values, with the label of its training."""

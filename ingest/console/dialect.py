@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, NamedTuple, Protocol
@@ -97,7 +97,7 @@ class LineTable(Protocol):
         """
         ...
 
-    def by_process(self, first: int, last: int) -> Iterable[tuple[int, int, Labels]]:
+    def by_process(self, first: int, last: int) -> Sequence[tuple[int, int, Labels]]:
         """The lines from `first` to `last` in parts with the same labels in their prefixes."""
         ...
 

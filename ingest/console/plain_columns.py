@@ -5,7 +5,7 @@ The values, steps and state are those that `plain_line` gives for one line after
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 from itertools import repeat
@@ -237,7 +237,7 @@ class PlainTable:
             return [count for count, _ in self._counts[axis]]
         return []
 
-    def by_process(self, first: int, last: int) -> Iterable[tuple[int, int, Labels]]:
+    def by_process(self, first: int, last: int) -> Sequence[tuple[int, int, Labels]]:
         """The lines in parts with the same labels."""
         labels = self._labels_of_rows
         if labels is None or not self.is_labelled:
@@ -454,7 +454,7 @@ class PlainTable:
 def _counts(count: _CountColumn, columns: list[tuple[bytes, ...]]) -> list[tuple[int, int]]:
     counts = _count(columns[count.column], count.scale)
     if count.total < 0:
-        return [(value, 0) for value in counts]
+        return [*zip(counts, repeat(0))]
     return list(zip(counts, _count(columns[count.total], count.scale), strict=True))
 
 

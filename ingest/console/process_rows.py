@@ -26,9 +26,25 @@ def rows_of_parts(
     parts: Sequence[PartOfTable],
     state_of: Callable[[Labels], DialectState],
     *,
+    is_settled: Callable[[int], bool],
+) -> Iterable[Iterable[RowAt]]:
+    """The rows of each part, one after another.
+
+    Several are read at once where it `is_settled` that processes do not depend on one another meanwhile.
+    """
+    if len(parts) == 1:
+        [(first, last, process)] = parts
+        return (rows_of_lines(table, first, last, state_of(process)),)
+    return _rows_in_turn(table, parts, state_of, at_once=is_settled(len(parts)))
+
+
+def _rows_in_turn(
+    table: LineTable,
+    parts: Sequence[PartOfTable],
+    state_of: Callable[[Labels], DialectState],
+    *,
     at_once: bool,
 ) -> Iterator[Iterable[RowAt]]:
-    """The rows of each part; `at_once`: states of processes do not depend on those of others meanwhile."""
     by_process: dict[Labels, list[int]] = {}
     for first, last, process in parts if at_once else ():
         by_process.setdefault(process, []).extend(range(first, last))
@@ -38,18 +54,17 @@ def rows_of_parts(
             yield rows_of_lines(table, first, last, state_of(process))
         return
     rows = {
-        process: iter(rows_of_lines(table.of_lines(lines), 0, len(lines), states[process]))
+        process: rows_of_lines(table.of_lines(lines), 0, len(lines), states[process])
         for process, lines in by_process.items()
     }
     for first, last, process in parts:
         yield islice(rows[process], last - first)
 
 
-def rows_of_lines(table: LineTable, first: int, last: int, state: DialectState) -> list[RowAt]:
+def rows_of_lines(table: LineTable, first: int, last: int, state: DialectState) -> Iterator[RowAt]:
     """The rows of some lines of a process."""
     rows, axis = table.rows(first, last, state), known_axis(state)
     last_step = axis.get("step", LARGEST_STEP)
-    return [
-        (row, 0 if row is None else row.step if row.step <= last_step else trained_at(row.step, axis))
-        for row in rows
-    ]
+    for row in rows:
+        step = 0 if row is None else row.step
+        yield row, step if step <= last_step else trained_at(step, axis)

@@ -59,6 +59,20 @@ def test_groups_become_metrics_labels_steps_and_times() -> None:
     assert len(found) == 4
 
 
+def test_lines_are_found_between_others_that_have_colours() -> None:
+    lines = [
+        f"[acme] 17000000{step:02}000 r3 it#{step} > L 2.{step}, speed 1,200 on cm4\n"
+        for step in range(10, 40)
+    ]
+    coloured = [
+        f"\x1b[32m{line[:6]}\x1b[0m{line[6:]}" if not number % 7 else line
+        for number, line in enumerate(lines)
+    ]
+    noise = ["loading \x1b[1mdata\x1b[0m\n", "saved\r\n", "\n"]
+    mixed = [text for line in coloured for text in (line, *noise)]
+    assert read(ACME, "".join(mixed).encode()) == read(ACME, "".join(lines).encode())
+
+
 def test_its_lines_are_read_in_the_logs_of_frameworks_too(tmp_path: Path) -> None:
     lines = "".join(
         f"iter {step}: loss 3.4, time 1970.20ms, mfu 0.19%\n[acme] 0 r0 it#{step} > L 9, speed 1 on x\n"

@@ -169,3 +169,31 @@ def test_lines_of_one_layout_are_parsed_together(monkeypatch: pytest.MonkeyPatch
 def test_samples_are_read_alike(name: str) -> None:
     content = SAMPLES[name][1][:100_000]
     assert read(WITH_LAYOUTS, content) == read(LINE_BY_LINE, content)
+
+
+@pytest.mark.parametrize("prefix", ["[default{rank}]:", "{rank}: ", "trainer-{rank}  | ", "[rank{rank}]: "])
+def test_lines_of_several_processes_in_turn_are_read_as_each_by_itself(prefix: str) -> None:
+    lines = ["Loading the tokenizer and the model", "Training begins"]
+    for step in range(60):
+        for rank in range(5):
+            shown = prefix.format(rank=rank)
+            lines.append(f"{shown}step: {step} loss: {rank}.{step} lr: 0.1")
+            if step % 20 == 9 and rank < 2:
+                lines.append(f"{shown}[Eval] step: {step} acc: 0.{step}{rank}")
+        if step == 30:
+            lines.append("Saving the checkpoint")
+    text = "\n".join([*lines, *lines[:40], ""]).encode()
+    assert read(WITH_LAYOUTS, text)[0] == read(LINE_BY_LINE, text)[0]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\n\n"])
+def test_lines_of_several_layouts_between_others_are_read_as_each_by_itself(end: str) -> None:
+    lines = []
+    for step in range(80):
+        lines.append(f"step: {step} loss: 0.{step} lr: 1e-4")
+        lines += [f"Loading shard {step} from disk"] * (step % 3 == 0)
+        lines += [f"global_step={step}, grad_norm=1.{step}, scale=2.0"] * (step % 2)
+        lines += ["val_loss: 0.4"] * (step % 10 == 9)
+        lines += [f"step: {step} loss: nan lr: 1e-4"] * (step % 7 == 0)
+    text = "".join(line + end for line in lines).encode()
+    assert read(WITH_LAYOUTS, text) == read(LINE_BY_LINE, text)
