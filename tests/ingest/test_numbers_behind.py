@@ -197,3 +197,14 @@ def test_a_text_that_ends_within_an_array_is_read(end: str, tmp_path: Path) -> N
     [loss] = [series for key, series in run.data.series.items() if key.metric == "loss"]
     assert loss.step.tolist() == [*range(1, 8)]
     assert not run.unreadable
+
+
+def test_results_of_a_trainer_without_any_record_are_at_their_epoch(tmp_path: Path) -> None:
+    text = (
+        "***** train metrics *****\n  epoch       =        4.0\n  train_loss  =     0.5\n"
+        "***** eval metrics *****\n  epoch         =        4.0\n  eval_samples  =        872\n"
+        "  eval_runtime  = 0:00:12.34\n  eval_loss     =     0.25\n"
+    )
+    run = read_log(tmp_path, text)
+    values = {key.metric: (s.step.tolist(), s.value.tolist()) for key, s in run.data.series.items()}
+    assert values == {"train/loss": ([4], [0.5]), "eval/loss": ([4], [0.25])}
