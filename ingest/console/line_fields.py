@@ -115,7 +115,9 @@ _CLOSING = re.compile(r"(?: ?[A-Za-z]{1,20}){0,3}\) ?[:=]\s*$")
 """What follows a number that is a part of a name: `reward (last 100 episodes): 0.5`."""
 _ENCLOSED = re.compile(r" ?\(((?:[A-Za-z]{1,20}:? ){0,3})$")
 """What is before such a number."""
-_OVER = re.compile(r"([A-Za-z][A-Za-z ]{1,40}?) (?:over|of|in|for|across)(?: the)?(?: last| past)? $")
+_OVER = re.compile(
+    r"([A-Za-z][A-Za-z ]{1,40}?) (?:(?:over|of|in|for|across)(?: the)?(?: last| past)?|(?:last|past)) $"
+)
 _COUNTED_EPISODES = re.compile(
     r" (?:[a-z]+ )?(?:episodes|games|runs|trials|rollouts|batches|iterations|steps)"
     r"(?:\)?\s?[:=]\s*| (?:is|was):? )$"

@@ -12,7 +12,7 @@ from holter.ingest.metric_names import is_metric_name
 MAX_NAME = 120
 _LONGEST_SHORT_FORM = 5
 _WORD = re.compile(
-    r"(?:\d{1,4}(?:\.\d{1,2}|_)?-?)?[^\W\d][\w./@%+^~\u2019-]*|\d{1,2}%(?= )"
+    r"(?:\d{1,4}(?:\.\d{1,2}|_)?-?)?[^\W\d][\w./@%+^~\u2019-]*|\u2207\w{0,20}|\d{1,2}%(?= )"
     rf"|\d{{1,4}}(?= (?:reward|return|score|[lL]oss|acc))|0?\.\d{{1,2}}(?= {AT_THRESHOLD})"
 )
 """A word of a name; digits at its beginning are part of it, else they would be a number of their own.
@@ -34,7 +34,7 @@ _SUFFIX = re.compile(
 """A unit or the like behind a name: `loss (MSE)`, `acc [%]`, `accuracy (Top-1)`, `mAP (0.5:0.95)`."""
 _EPOCH = re.compile(r"(?:^| )[eE]$")
 """A letter right before a number: `E1 trn 0.5 loss`."""
-_HYPHEN = re.compile(r"(?<=[A-Za-z])-$")
+_HYPHEN = re.compile(r"(?<=[A-Za-z])-$|(?<=poch)\.$")
 _WRAPPER = re.compile(r"(?<![\w.])(?:np\.(?:float64|float32|float16|int64)|float|(?:tf\.T|t)ensor|array)$")
 """What numpy, torch and TensorFlow print around a number: `np.float64(0.02)`."""
 _EMPTY = re.compile(r" ?\(\)(?=\s?[:=]\s{0,8}$)")
@@ -141,7 +141,7 @@ def name_before(text: str) -> NumberName:
         bare = bare.removesuffix(" reached").rstrip("'\"")
     if (dashed := _DASHED.search(text)) is not None and is_metric_name(dashed[1]):
         bare = text[: dashed.end(1)]
-    bare = _HYPHEN.sub("", bare)  # `Epoch-1: loss=0.5`
+    bare = _HYPHEN.sub("", bare)  # `Epoch-1: loss=0.5`, `Epoch.1 loss=0.5`
     marked = len(bare) < len(text)
     if (nested := _NESTED.search(bare)) is not None:
         return NumberName(nested[1], marked, bare[: nested.start(1)])

@@ -12,11 +12,18 @@ _SPREAD = re.compile(r" {0,2}%? {0,2}\(?(?:(?:\+/-|\u00b1|\+-) {0,2}|(?P<minus_o
 
 The minus sign is that of the number where nothing is between both: `+/-0.3`.
 """
-_BETWEEN = re.compile(r"%? {1,2}")
+_BETWEEN = re.compile(r"%? ")
 """What is between several numbers of a metric."""
 _AROUND_MEAN = (" (", ") ")
 """What is around a running mean between two of them: `loss 0.5 (0.6) 0.7`."""
-_BEHIND = re.compile(r"%?(?:\s{0,4}(?:[,;|)\]]|$)|\s{1,4}(?!(?:of|out of|de|von) )[A-Za-z])")
+_UNIT = (
+    r"(?:[mun]?s|secs?|seconds|mins?|minutes|h|hours|its?|samples|images|tokens|steps|epochs|x|[kKMGT]i?B)"
+)
+_BEHIND = re.compile(
+    r"%?(?:\s{0,4}(?:[,;|)\]]|$)"
+    rf"|\s{{1,4}}(?!(?:of|out of|de|von|{_UNIT})\b)(?!\w{{1,20}}/)[A-Za-z])"
+)
+"""What is behind the last of them: neither its total nor its unit."""
 
 
 def scale_of_spread(before: str) -> float:

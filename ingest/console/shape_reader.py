@@ -246,7 +246,6 @@ class _ShapeReader:
         if field.index not in self._measured and _is_epoch_of_loss(field, behind):
             self._named_ahead = field.name
             field = replace(field, name="epoch")
-        is_no_count = field.index in self._measured and bool(field.name)
         first = -1 if field.name else self._lists.get(field.index, -1)
         if first in self._names_of_lists:
             self._add_behind(field, before, first)
@@ -266,8 +265,12 @@ class _ShapeReader:
             name = numbered(f"{self._metrics[-1].name}/mean", self._names)
             self._names[name] = None
             self._metrics.append(MetricField(name, field.index, field.scale))
-        elif is_metric(field) or is_counted_share(field, self._texts) or is_no_count:
+        elif is_metric(field) or is_counted_share(field, self._texts) or self._is_no_count(field):
             self._add_metric(field)
+
+    def _is_no_count(self, field: NumberField) -> bool:
+        """Whether a number has the name of what counts, but counts nothing."""
+        return field.index in self._measured and bool(field.name)
 
     def _add_behind(self, field: NumberField, before: str, first: int) -> None:
         """Add a number that is of the metric of the first of some numbers."""

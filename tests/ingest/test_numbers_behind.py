@@ -83,6 +83,40 @@ LINES = {
         "mse": [1 + n / 10 for n in N],
         "mean error": [2 + n / 10 for n in N],
     },
+    # letters for what is computed of a metric
+    "U {n} | frames 0{n}00 | R:μσmM 0.{n} 0.0{n} 0.00 1.{n} | pL -0.{n} | ∇ 2.{n}\n": {
+        "frames": [100 * n for n in N],
+        "R (mean)": [n / 10 for n in N],
+        "R (std)": [n / 100 for n in N],
+        "R (max)": [1 + n / 10 for n in N],
+        "pL": [-n / 10 for n in N],
+        "∇": [2 + n / 10 for n in N],
+    },
+    # data in brackets
+    "Epoch {n}/20: [train] 0.{n} [validation] 1.{n}\n": {
+        "train": [n / 10 for n in N],
+        "validation": [1 + n / 10 for n in N],
+    },
+    # a mean over the last ones
+    "Episode {n}\nAvg learning reward last 100 episodes: 0.{n}\n": {
+        "Avg learning reward": [n / 10 for n in N],
+    },
+    # behind other signs between what counts and its number
+    "---Epoch.{n} Train loss per event: 0.{n}.\n---Epoch.{n} Val loss: 1.{n}; CRPS:2.{n}\n": {
+        "Train loss per event": [n / 10 for n in N],
+        "Val loss": [1 + n / 10 for n in N],
+        "Val CRPS": [2 + n / 10 for n in N],
+    },
+    "batch i:{n}, moves:2{n}\nkl:0.{n},loss:1.{n}\n": {
+        "moves": [20 + n for n in N],
+        "kl": [n / 10 for n in N],
+        "loss": [1 + n / 10 for n in N],
+    },
+    # no weights of a metric
+    "Epoch {n} loss: 0.{n}\nKappa Coefficient: 1.{n}\n": {
+        "loss": [n / 10 for n in N],
+        "Kappa Coefficient": [1 + n / 10 for n in N],
+    },
     # parts of an evaluation, which is printed before the training
     "Epoch {n}\nVal loss:   0.{n}\nl1: 1.{n} kl: 2.{n}\nTrain loss: 3.{n}\nl1: 4.{n} kl: 5.{n}\n": {
         "Val loss": [n / 10 for n in N],
@@ -154,3 +188,23 @@ def test_rows_with_a_mark_name_their_data_below_a_table_of_batches(tmp_path: Pat
     assert (steps["loss"], run.attempts) == ([*range(1, 19)], 1)
     means = ("epoch/loss", "epoch/f_mae", "wal", "validation/loss", "validation/f_mae", "validation/wal")
     assert {name: steps[name] for name in means} == dict.fromkeys(means, ends)
+
+
+@pytest.mark.parametrize("end", ["", "\n", " 0.25\n", "\n 0.25\n"])
+def test_a_text_that_ends_within_an_array_is_read(end: str, tmp_path: Path) -> None:
+    text = "".join(f"Epoch {n} loss: 0.{n} iou: [0.5{n} 0.75]\n" for n in N)
+    run = read_log(tmp_path, f"{text}Epoch 7 loss: 0.7 iou: [0.5{end}")
+    [loss] = [series for key, series in run.data.series.items() if key.metric == "loss"]
+    assert loss.step.tolist() == [*range(1, 8)]
+    assert not run.unreadable
+
+
+def test_results_of_a_trainer_without_any_record_are_at_their_epoch(tmp_path: Path) -> None:
+    text = (
+        "***** train metrics *****\n  epoch       =        4.0\n  train_loss  =     0.5\n"
+        "***** eval metrics *****\n  epoch         =        4.0\n  eval_samples  =        872\n"
+        "  eval_runtime  = 0:00:12.34\n  eval_loss     =     0.25\n"
+    )
+    run = read_log(tmp_path, text)
+    values = {key.metric: (s.step.tolist(), s.value.tolist()) for key, s in run.data.series.items()}
+    assert values == {"train/loss": ([4], [0.5]), "eval/loss": ([4], [0.25])}

@@ -231,7 +231,12 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
     "an evaluation of an unknown name that comes once": (
         "epoch: 0, train_batch_id: 0, loss: 1.5\nepoch: 0, train_batch_id: 50, loss: 1.25\n"
         "Validation overall tour: 6.25 +- 0.01\n",
-        {"loss": [0, 50], "epoch": [0, 50], "Validation overall tour": [50]},
+        {
+            "loss": [0, 50],
+            "epoch": [0, 50],
+            "Validation overall tour": [50],
+            "Validation overall tour (std)": [50],
+        },
     ),
 }
 

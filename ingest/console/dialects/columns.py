@@ -41,7 +41,7 @@ _BETWEEN_NUMBERS = re.compile(r"\s{0,8}[,;]\s{0,8}|\s+")
 _BLANKS = re.compile(r"\s{2,}|\t")
 _WIDE = re.compile(r"\S+(?: \S+)*")
 """A name or a cell between columns of blanks."""
-_DATA_AND_MARK = re.compile(r"[A-Za-z]\w{0,30}\s+#\s+(?=[A-Za-z])")
+_DATA_AND_MARK = re.compile(r"(?i)[a-z]\w{2,30}\s+#\s+(?=(?:epoch|iter(?:ation)?|step)\s)")
 """The data of the first row in place of a name for it: `Train  #  Epoch  loss` above `! Train  1  0.5`."""
 _MARK = re.compile(r"^! (?:Initial )?")
 """What is before the data of such a row."""

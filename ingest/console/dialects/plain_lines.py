@@ -140,7 +140,7 @@ _WITH_ANOTHER = rb"\b(?:epoch|iteration|step) ?/ ?[a-z]{1,20}: {0,4}\d{1,9} ?/ ?
 _POSITION = LinearPattern(
     rb"(?im)"
     + _COUNTED
-    + rb"s?(?:[ _](?:number|num|no\.?|idx|index|id))?(?:\(\w{1,12}\))?[\"'\]]?"
+    + rb"s?(?:[ _](?:number|num|no\.?|idx|index|id|i))?(?:\(\w{1,12}\))?[\"'\]]?"
     + rb"%s%s{0,40}(?:%s{1,2}%s{0,8})?%s%s%s{0,8}\d"
     % (_COLOUR, _SPACE, _SIGN, _SPACE, _OPENING, _COLOUR, _SPACE)
     + rb"|(?:"
@@ -162,7 +162,7 @@ _POSITION = LinearPattern(
     rb"|[a-z] after \d{1,9} (?:epoch|iter(?:ation)?|step|episode|round|update)s? ?[:=]"
     rb"|^run \[\d{1,9}\]:|\(['\"](?:epoch|iter(?:ation)?|step|episode)[: ]{0,3}['\"], {0,2}\d"
     rb"|\bcycle[:# \[]{1,3}\d{1,6} ?/ ?\d"
-    rb"|\bepoch_\d{1,6}:|\b(?:step|iter)_\d{1,9}: {0,4}[a-z]"
+    rb"|\bepoch\.\d{1,6}[ :,\])|]|\bepoch_\d{1,6}:|\b(?:step|iter)_\d{1,9}: {0,4}[a-z]"
     rb"|(?:ing|n|l|d|t)[ _]loss \[\d{1,9}\](?::| =) [-+]?\d"
     rb"|^[ \t]{0,8}(?:after )?\d{1,9} (?:epoch|iteration|iter|(?:global[_ ])?step|episode|round)s?[ ,:|-]"
     rb"|\d(?:st|nd|rd|th) (?:epoch|iteration|step|(?:mini-?)?batch)|"
@@ -294,6 +294,9 @@ _HEADING = LinearPattern(
     rb"(?:[^\w\n]{0,80}$| per-step time)"
     rb"|" + _WITH_ANOTHER + rb"|" + _NUMBER_AHEAD + rb"|^run \[\d{1,9}\]:[ \t\r]{0,8}$"
     # `Updates 3, num timesteps 6400, FPS 81`
+    # `batch i:1, episode_len:28`
+    rb"|^(?:[^\n]{0,60}[\]>:|,-] )?(?:batch|step|iteration|epoch) i ?[:=] ?\d{1,9},? {1,4}[a-z_]{1,30} ?[:=]"
+    rb" {0,4}\d{1,9}(?:\.\d{1,6})?[ \t\r]{0,8}$"
     rb"|^[ \t]{0,8}(?:[\w/]{1,40} )?updates? \d{1,9}(?:, [a-z][a-z ]{0,30} \d{1,12}(?:\.\d{1,6})?){1,4}"
     rb"[ \t\r]{0,8}$"
     rb"|^[ \t]{0,8}(?:[=*#~-]{3,80}|(?:"
