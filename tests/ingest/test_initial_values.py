@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from holter.types import SeriesKey
 from tests.support.log_runs import assert_steps, read_log, steps_of
 
 N = range(1, 6)
@@ -35,3 +36,12 @@ def test_it_is_at_the_step_0(tmp_path: Path, line: str, names: list[str]) -> Non
 )
 def test_settings_are_none_of_it(tmp_path: Path, line: str) -> None:
     assert steps_of(read_log(tmp_path, f"Using device: cpu\n{line}\n{EPOCHS}")) == TRAINED
+
+
+def test_that_of_each_launch_is_its_own(tmp_path: Path) -> None:
+    opening = "Reading the images of data/train\nBuilding the network of 12 layers\nUsing device: cpu\n"
+    text = "".join(f"{opening}Initial validation loss: 2.{n}\n{EPOCHS}" for n in (1, 2, 3))
+    run = read_log(tmp_path, text)
+    initial = run.data.series[SeriesKey("Initial validation loss")]
+    assert (initial.attempt.tolist(), initial.value.tolist()) == ([0, 1, 2], [2.1, 2.2, 2.3])
+    assert run.attempts == 3

@@ -31,7 +31,7 @@ from holter.ingest.console.recurrence import recurring_values
 from holter.ingest.console.settings_in_blocks import is_in_settings
 from holter.ingest.console.settings_in_objects import as_read
 from holter.ingest.console.shape_reader import shape_of_line
-from holter.ingest.console.step_axis import has_steps, position
+from holter.ingest.console.step_axis import has_steps, is_before_training, position
 from holter.ingest.console.subjects_above import labels_below, subject_labels
 from holter.ingest.console.training_sections import section_labels
 from holter.ingest.console.values import parse_time
@@ -64,6 +64,8 @@ def _recurring(line: str, state: DialectState) -> list[LineValues] | None:
         return None
     if axis.keys().isdisjoint(_POSITIONS):
         return _initial(line)
+    if is_before_training(axis) and (initial := _initial(line)) is not None:
+        return initial
     line = without_objects(line)
     parts = split_numbers(as_read(line))
     shape = shape_of_line(parts)
