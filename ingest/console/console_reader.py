@@ -29,6 +29,7 @@ from holter.ingest.console.parsed_lines import ParsedLines
 from holter.ingest.console.prefixes import CleanLine, strip_prefixes
 from holter.ingest.console.process_rows import rows_of_parts
 from holter.ingest.console.process_series import ProcessSeries
+from holter.ingest.console.rates_of_epochs import came_again
 from holter.ingest.console.redrawn_lines import RedrawnLines
 from holter.ingest.console.repeated_rows import RepeatedRows
 from holter.ingest.console.result_blocks import LARGEST_GAP
@@ -73,6 +74,8 @@ class ConsoleReader:
         """Rows of the next launches, each of which is a batch of its own."""
         self._restarts: bool = state.get("restarts", False)
         self._next = NextLaunch(state)
+        self._begins_within = False
+        """Whether the next row begins a launch behind others that were read with it."""
         self._repeats = RepeatedRows(state.get("repeats", ()))
         self.problems = ProblemBuffer(state)
 
@@ -333,6 +336,7 @@ class ConsoleReader:
         is_unlabelled = not (kind.job_wide or rows[0].labels) and self._series.is_alone(line.labels)
         if is_unlabelled:
             rows[0] = self._beginning(rows[0])
+        self._next.is_again |= came_again(state) and not self._opening.is_same_launch
         at = trained_at(item.step, known_axis(state))
         record = Record(
             rows,
@@ -376,6 +380,9 @@ class ConsoleReader:
             rows = self._writers.add(rows[0], record.start, record.end, in_block=record.in_block)
         elif record.is_named and counts_steps and not record.job_wide:
             rows = [self._of_training(each) for each in rows]
+        if self._begins_within and rows:
+            rows = [rows[0]._replace(begins=True), *rows[1:]]
+            self._begins_within = False
         parsed.rows += rows
 
     def _place_undecided(self, parsed: ParsedLines) -> None:
@@ -451,15 +458,19 @@ class ConsoleReader:
         self._opening.crash.may_repeat = False
         is_repeated = may_repeat and self._writers.would_repeat(step, row.values)
         is_named = is_named and not self._trainings.has_at(row)  # else it would be replaced
+        is_elsewhere = following.is_elsewhere(self._states.values())
         begins = following.begins_at(
             step,
             is_named=is_named,
             is_of_end=is_of_end,
             is_repeated=is_repeated,
             is_epoch_back=following.may_restart and any(map(is_in_earlier_epoch, self._states.values())),
+            is_elsewhere=is_elsewhere,
         )
         if begins or is_back:
+            self._begins_within = is_elsewhere and bool(parsed.rows)
             self._restart(parsed)
+            self._restarts = not self._begins_within
         self._place_undecided(parsed)
 
     def _restart(self, parsed: ParsedLines) -> None:

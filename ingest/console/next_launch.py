@@ -13,6 +13,7 @@ from typing import Any
 from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.first_epoch import Record
 from holter.ingest.console.line_settings import is_setting
+from holter.ingest.console.rates_of_epochs import is_of_other_steps
 from holter.ingest.console.step_axis import last_epochs
 from holter.types import labels_of
 
@@ -29,6 +30,7 @@ class NextLaunch:
     `may_restart`: opening lines came again, so that it does if the step is not behind the last one.
     `may_resume`: what came again shows a launch by itself, so that it does if the step is behind it, too.
     `begins`: another launch was shown, so that it begins with the next record that is of no evaluation.
+    `is_again`: the rates of an epoch came again behind its steps, so that it does if the step does not go on.
     `number`: that of the last launch of this attempt.
     """
 
@@ -36,6 +38,7 @@ class NextLaunch:
         self.may_restart: bool = state.get("may restart", False)
         self.may_resume: bool = state.get("may resume", False)
         self.begins: bool = state.get("begins", False)
+        self.is_again: bool = state.get("again", False)
         self.number: int = state.get("number", 1)
         self.last_step: int | None = state.get("last step")
         self.undecided = [Record.from_json(record) for record in state.get("undecided", ())]
@@ -50,6 +53,8 @@ class NextLaunch:
             known["may resume"] = True
         if self.begins:
             known["begins"] = True
+        if self.is_again:
+            known["again"] = True
         if self.number > 1:
             known["number"] = self.number
         if self.last_step is not None:
@@ -73,10 +78,18 @@ class NextLaunch:
         epochs = [epoch for state in states for epoch in last_epochs(state)]
         return any(last is not None and 0 <= loaded - last <= 1 for last in (self.last_step, *epochs))
 
+    def is_elsewhere(self, states: Iterable[DialectState]) -> bool:
+        """Whether this record does not go on behind the rates of an epoch that came again."""
+        if not self.is_again:
+            return False
+        others = [is_of_other_steps(state) for state in states]
+        self.is_again = None in others
+        return any(others)
+
     @property
     def is_open(self) -> bool:
         """Whether the next record may be the first one of another launch."""
-        return self.may_restart or self.may_resume or self.begins
+        return self.may_restart or self.may_resume or self.begins or self.is_again
 
     def holds(self, record: Record, step: int, *, is_of_end: bool, evaluates: bool) -> bool:
         """Hold a record back where it may be of either launch; returns whether it is.
@@ -86,7 +99,8 @@ class NextLaunch:
         """
         if not self.is_open:
             return False
-        is_before = self.last_step is not None and step < self.last_step + (not is_of_end)
+        is_known = self.may_restart or self.may_resume or self.begins
+        is_before = is_known and self.last_step is not None and step < self.last_step + (not is_of_end)
         if evaluates and (self.begins or is_before) and len(self.undecided) < _MOST_EVALUATED:
             self.undecided.append(record._replace(is_before=is_before))
             return True
@@ -120,17 +134,25 @@ class NextLaunch:
         return self.is_holding and not self._has_evaluated
 
     def begins_at(
-        self, step: int, *, is_named: bool, is_of_end: bool, is_repeated: bool, is_epoch_back: bool
+        self,
+        step: int,
+        *,
+        is_named: bool,
+        is_of_end: bool,
+        is_repeated: bool,
+        is_epoch_back: bool,
+        is_elsewhere: bool,
     ) -> bool:
         """Whether another launch begins with a record at this step, which later ones are compared with.
 
         `is_named`: its training is named, which may be the next one of the same launch. `is_of_end`: it is
         the first of an evaluation, which may be at the last step. `is_repeated`: a program crashed, and this
         record would be the second one at its step. `is_epoch_back`: its epoch is before that of the last one.
+        `is_elsewhere`: it does not go on behind the last one.
         """
         last, self.last_step = self.last_step, step
         # the step after the checkpoint may be that at which the program crashed
-        begins = self.begins or (is_repeated and step == last)
+        begins = self.begins or (is_repeated and step == last) or is_elsewhere
         if last is not None and (self.may_restart or self.may_resume):
             is_back = self.may_restart and (step <= last - is_of_end or is_epoch_back) and not is_named
             begins = begins or is_back or (self.may_resume and step > last)
@@ -139,14 +161,18 @@ class NextLaunch:
             self.may_resume &= step == last and not begins
         if begins:
             self.begins, self.number = False, 1
-            self.undecided = [_of_first_step(step, last, record) for record in self.undecided]
+            self.undecided = [
+                _of_first_step(step, last, record, is_elsewhere=is_elsewhere) for record in self.undecided
+            ]
+            self.is_again = False
         return begins
 
 
-def _of_first_step(step: int, last: int | None, record: Record) -> Record:
+def _of_first_step(step: int, last: int | None, record: Record, *, is_elsewhere: bool) -> Record:
     """A record that was held back, now that its launch begins at a step: one without its own is there."""
     rows = record.rows
-    if step < rows[0].step and (rows[0].step == last or all(map(is_setting, rows[0].values))):
+    is_rate = all(map(is_setting, rows[0].values))
+    if (step < rows[0].step and (rows[0].step == last or is_rate)) or (is_elsewhere and is_rate):
         rows = [row._replace(step=step) for row in rows]
     return record._replace(rows=rows, at=None, is_before=False)
 

@@ -112,8 +112,8 @@ class _PlainContent:
 def describe_line(line: str, parts: list[str]) -> LayoutContent | None:
     """What the numbers of a line are, None if its time is in several of them.
 
-    Lines with labels, of settings, of the best step, bars, those with unknown names, and evaluations whose
-    step may be late are read one by one.
+    Lines with labels, of settings, of the best step, bars, those with unknown names, evaluations whose step
+    may be late, and the rates of an epoch are read one by one.
     """
     shape, numbers = shape_of_line(parts), parts[1::2]
     if len(glued_records(line)) > 1:
@@ -124,7 +124,7 @@ def describe_line(line: str, parts: list[str]) -> LayoutContent | None:
         return None
     if shape.has_fractions:  # other lines of the layout may have whole numbers there, which count
         return None
-    if shape.is_best or shape.may_recur or shape.is_bar or shape.may_be_late:
+    if shape.is_best or shape.may_recur or shape.is_bar or shape.may_be_late or shape.has_rates_alone:
         return None
     if is_named_number(parts, shape):
         return None

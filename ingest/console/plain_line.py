@@ -40,6 +40,7 @@ from holter.ingest.console.numbered_evaluations import labels_of_evaluation, num
 from holter.ingest.console.numbered_stages import is_stage
 from holter.ingest.console.own_counts import counts_itself
 from holter.ingest.console.qualified_names import note_again, qualified
+from holter.ingest.console.rates_of_epochs import repeats_rates
 from holter.ingest.console.recurrence import recurring_values
 from holter.ingest.console.round_steps import is_in_round, is_within_announced, note_named_client, note_round
 from holter.ingest.console.settings_in_objects import as_read
@@ -149,11 +150,12 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
     if shape.about is not None or "epoch about" in axis:
         note_epoch_about(shape, counts, axis)
     if not shape.is_record:
-        if is_stage(line, shape, axis):
-            return None
-        note_line(shape, counts, axis)
+        if not is_stage(line, shape, axis):
+            note_line(shape, counts, axis)
         return _recurring(line, shape, numbers, counts, axis) if shape.may_recur else None
     announce_epoch(shape, counts, axis)
+    if repeats_rates(shape, counts, numbers, axis):
+        return None
     if shape.is_of_round and counts.keys() >= {Counter.OTHER, Counter.EPOCH}:
         note_round(counts[Counter.OTHER][0], axis)
     if shape.is_of_episode and Counter.EPOCH in counts:

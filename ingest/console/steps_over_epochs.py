@@ -9,6 +9,9 @@ from holter.ingest.console.dialect import DialectState
 _LEAST_DISTANCES = 2
 """So many distances between the lines of an epoch, one as long as the other, are even."""
 
+RATES_ABOVE = "rates above"
+"""What is known while no step is below the rates of an epoch; see `rates_of_epochs`."""
+
 
 def steps_over_epochs(
     epochs: Sequence[tuple[int, int]], inner: Sequence[tuple[int, int]], state: DialectState
@@ -41,6 +44,7 @@ def step_over_epochs(epoch: tuple[int, int], inner: tuple[int, int], state: Dial
     too small to count through all epochs.
     """
     (number, epochs), (step, total) = epoch, inner
+    state.pop(RATES_ABOVE, None)
     if epochs:
         state["epochs"] = epochs
     last_number, last_step = state.get("epoch", (number, 0))

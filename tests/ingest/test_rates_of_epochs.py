@@ -1,0 +1,65 @@
+"""Lines of an epoch and its rate that come again: of launches that ended early, or of a program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.log_runs import read_log, steps_of
+
+RATE = "[Epoch 1]\tLearning rate: 5.00e-5\n"
+
+
+def _rows(steps: range, total: int, *, epoch: int = 1) -> str:
+    return "".join(f"[{step}/{total}]\t[L1: 0.{step}][KL: 0.0{epoch}5]\t{step}.5s\n" for step in steps)
+
+
+@pytest.mark.parametrize(
+    ("rows", "steps"),
+    [
+        ((range(100, 501, 100), 6000, range(100, 301, 100), 6000), [100, 200, 300, 400, 500, 100, 200, 300]),
+        ((range(100, 201, 100), 6000, range(300, 1501, 600), 9000), [100, 200, 300, 900, 1500]),
+        ((range(100, 301, 100), 6000, range(900, 2101, 600), 6000), [100, 200, 300, 900, 1500, 2100]),
+        ((range(700, 701), 6000, range(300, 901, 300), 9000), [700, 300, 600, 900]),
+    ],
+)
+@pytest.mark.parametrize("before", [1, 3, 12])
+@pytest.mark.parametrize("between", [1, 2, 12])
+def test_rates_behind_steps_begin_a_launch_whose_steps_do_not_go_on(
+    tmp_path: Path, rows: tuple[range, int, range, int], steps: list[int], before: int, between: int
+) -> None:
+    first, total, second, other = rows
+    text = before * RATE + _rows(first, total) + between * RATE + _rows(second, other)
+    run = read_log(tmp_path, text)
+    assert run.attempts == 2
+    assert steps_of(run)["L1"] == steps
+    assert steps_of(run)["Learning rate"] == [1, second[0]]
+    [series] = [each for key, each in run.data.series.items() if key.metric == "L1"]
+    assert series.attempt.tolist() == [0] * len(first) + [1] * len(second)
+
+
+@pytest.mark.parametrize("rates", [1, 4])
+def test_rates_between_steps_that_go_on_begin_nothing(tmp_path: Path, rates: int) -> None:
+    text = "".join(
+        (rates * RATE).replace("Epoch 1", f"Epoch {epoch}")
+        + "".join(
+            _rows(range(step, step + 201, 100), 1200, epoch=epoch)
+            + RATE.replace("Epoch 1", f"Epoch {epoch}")
+            + f"Test PSNR: 3{epoch}.5 SSIM: 0.8{epoch}\n"
+            for step in range(100, 1200, 300)
+        )
+        for epoch in range(1, 4)
+    )
+    run = read_log(tmp_path, text)
+    assert run.attempts == 1
+    assert steps_of(run)["L1"] == [*range(100, 3601, 100)]
+
+
+def test_a_rate_of_an_epoch_that_differs_is_read(tmp_path: Path) -> None:
+    text = "".join(
+        f"[Epoch {n}]\tLearning rate: {n}.5e-5\n" + _rows(range(100, 301, 100), 300) for n in (1, 2, 3)
+    )
+    run = read_log(tmp_path, text)
+    assert run.attempts == 1
+    assert len(steps_of(run)["Learning rate"]) == 3
