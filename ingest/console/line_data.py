@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
+from holter.ingest.console.line_settings import is_setting
 from holter.ingest.console.line_words import DATA_SPLIT
+from holter.ingest.metric_names import is_metric_name
 
 _BEHIND_METRICS = re.compile(r"(?i)%?[\s,;|-]{0,8}[\[(](train|val(?:id(?:ation)?)?|test|eval)[\])]\s*")
 """The data at the end of a line: `Epoch 3 loss 0.5 (val)`."""
@@ -20,6 +23,11 @@ _BEHIND_COUNTER = re.compile(
 
 _SUMMARY = re.compile(r"\W{0,8}\* {0,4}(?:acc|prec|mean|loss|top)|\W{0,8}\*$|\W{0,8}averaged stats:", re.I)
 """How the mean of an evaluation begins: `* Acc@1 76.1 Acc@5 92.9`, `Averaged stats: loss: 0.5`."""
+_END_OF_EPOCH = re.compile(
+    r"(?i)(?:epoch|轮|輪|エポック|에포크) ?(?:is )?"
+    r"(?:(?:finished|ended|done|completed?|over)\b|完成|结束|結束|終了|完了|완료)"
+)
+"""What says that an epoch is over, without its number: `Epoch finished in 31 s, mean PSNR: 24.5`."""
 
 
 def data_before(found: re.Match[str]) -> str:
@@ -42,3 +50,9 @@ def is_summary(text: str, name: str) -> bool:
     """Whether a line whose first text and name are these has the means of an evaluation."""
     found = DATA_SPLIT.match(name)
     return _SUMMARY.match(text) is not None or (found is not None and bool(found[2]))
+
+
+def ends_epoch(line: str, names: Sequence[str]) -> bool:
+    """Whether a line that counts nothing says that an epoch is over, and has something measured in it."""
+    is_measured = any(is_metric_name(name) and not is_setting(name) for name in names)
+    return is_measured and _END_OF_EPOCH.search(line) is not None

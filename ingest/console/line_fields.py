@@ -6,7 +6,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from holter.ingest.console.line_words import BEFORE_MESSAGE, DATA_SPLIT, MISSPELT, STATISTICS
+from holter.ingest.console.line_words import (
+    BEFORE_MESSAGE,
+    DATA_SPLIT,
+    MISSPELT,
+    STATISTICS,
+    SUFFIXES_OF_FILES,
+)
 from holter.ingest.console.names_behind import names_behind
 from holter.ingest.console.number_lists import listed_names
 from holter.ingest.console.number_names import MAX_NAME, NumberName, counts, name_before
@@ -27,10 +33,10 @@ _NO_UNIT_ALONE = re.compile(
     r"(?!(?:s|secs?|seconds?|mins?|h|hours?|its?|iters?|steps?|batch|epoch|gpus?) )[A-Za-z]{1,12}) {1,4}"
 )
 """What looks like a unit but names the next number, if nothing else does: `max 2.5 min 1.5`."""
-_FILE = re.compile(
-    r"-?[\w=.]{0,40}?\.?(?<![A-Za-z])(?:ckpt|pth?|pt|h5|hdf5|keras|bin|safetensors|onnx|pkl|npy|npz|tar|json|params|pdparams)\b"
-)
+_FILE = re.compile(r"-?[\w=.]{0,40}?\.?(?<![A-Za-z])(?:" + SUFFIXES_OF_FILES + r")\b")
 """What is behind a number in the name of a file: `epoch=3.ckpt`."""
+_FILE_AND_NAME = re.compile(_FILE.pattern + r"(?=[ \t,;|]{1,4}[A-Za-z])")
+"""The same before the name of the next number."""
 _SCALE = re.compile(r"[kKMGBT](?![A-Za-z])")
 DURATION = re.compile(r"\s?(?:ms|us|ns|s|sec|secs|seconds?|min|mins|minutes?|h|hours?)(?![\w/])")
 """A unit of time behind a number."""
@@ -315,6 +321,8 @@ class _FieldReader:
         text = self._texts[index]
         if self._ordinal_end:
             text = text[self._ordinal_end :]
+        elif index and (file := _FILE_AND_NAME.match(text)) is not None:
+            text = text[file.end() :]  # `image: 0021.jpg iter: 10`
         elif index and (unit := _UNITS.match(text)) is not None and not _NO_UNIT_ALONE.fullmatch(text):
             text = text[unit.end() :]
         if "otal" in text and self._texts[index + 1].strip() in _OF:

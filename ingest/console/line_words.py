@@ -2,6 +2,11 @@
 
 import re
 
+SUFFIXES_OF_FILES = (
+    r"ckpt|pth?|pt|h5|hdf5|keras|bin|safetensors|onnx|pkl|npy|npz|tar|json|params|pdparams"
+    r"|jpe?g|png|bmp|tiff?|gif|webp|JPE?G|PNG|wav|flac|mp3|mp4|avi|nii(?:\.gz)?|dcm|txt|csv|xml|tfrecords?"
+)
+"""How the names of files of models and of data end, as a pattern."""
 LEVELS = frozenset({"INFO", "DEBUG", "WARNING", "WARN", "ERROR", "NOTICE"})
 GLOBAL = frozenset(
     {
@@ -93,6 +98,7 @@ DATA_SPLIT = re.compile(
 BEFORE_MESSAGE = re.compile(
     r"(?:[^A-Za-z]|\b(?:INFO|DEBUG|WARN(?:ING)?|root|(?:__)?main(?:__)?)\b|(?<=(?:INFO|EBUG|NING):)[\w.-]+:"
     r"|\b[\w.]{1,60}(?= (?:- )?(?:INFO|DEBUG|WARN))|\b[\w./-]{1,80}\.py:(?:[\w<>.]{1,60}:)?"
+    r"|(?<=(?:INFO|EBUG|NING) )in '[\w.]{1,80}'(?:\['\w{1,60}'\])? at line (?=:)"
     r"|(?<=\| )[\w.]{1,80}:[\w<>]{1,60}:(?= - ))*"
 )
 """What loggers print before a message, without the digits of its time."""

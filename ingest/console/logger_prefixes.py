@@ -36,9 +36,10 @@ def _in_brackets(inside: bytes) -> bytes:
 
 _SOURCE = (
     rb"(?:[\w.<>/-]{0,80}?\.py(?:[:,(|]| line | ) ?\d{1,6}+\)?(?::[\w<>.]{1,60}+){0,2}"
-    rb"|[\w.]{1,80}+:[\w<>.]{1,60}+:\d{1,6}+(?![\w.]))"
+    rb"|[\w.]{1,80}+:[\w<>.]{1,60}+:\d{1,6}+(?![\w.])"
+    rb"|in '[\w.]{1,80}+'(?:\['\w{1,60}+'\])?+ at line \d{1,6}+)"
 )
-"""A file or a function, and a line in it: `train.py:55`, `__main__:main:55`."""
+"""A file or a function, and a line in it: `train.py:55`, `__main__:main:55`, `in 'a.b'['b'] at line 55`."""
 _DOTTED = (
     rb"(?:[A-Za-z_]\w{0,40}+(?:\.[A-Za-z_]\w{0,40}+){1,6}+(?::\d{1,6}+)?|__main__(?::\d{1,6}+)?|root|main)"
 )

@@ -21,6 +21,8 @@ _SLASHES_OF_PATH = 5
 _MEANS = frozenset({"average", "avg", "mean", "median"})
 """Words before what is counted that say that it was counted several times."""
 _SOURCE_FILE = re.compile(r"\.(?:py|cc|cpp|cu|cuh|c|h|go|rs|java|js|lua|m)$")
+_TIME_LEFT = re.compile(r"剩余|剩餘|残り|남은|осталось|restant")
+"""Words in other languages for how long the rest takes, as `ETA` says in English."""
 _SOURCE_SUFFIXES = frozenset({"py", "cc", "cpp", "cu", "h"})
 
 
@@ -39,6 +41,7 @@ def is_metric(field: NumberField) -> bool:
         or (name in _SOURCE_SUFFIXES and field.index and not field.before.strip("."))  # `123.py:45`
         or (field.total_index >= 0 and not (is_metric_name(name) and (field.marked or _is_share_of(name))))
         or _SOURCE_FILE.search(name)
+        or _TIME_LEFT.search(name)
     ):
         return False
     last = lower.split()[-1]

@@ -5,7 +5,16 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from holter.ingest.console.line_words import BATCHES, DATA_SPLIT, EPOCHS, LEVELS, OTHERS, STEPS, STOP_WORDS
+from holter.ingest.console.line_words import (
+    BATCHES,
+    DATA_SPLIT,
+    EPOCHS,
+    LEVELS,
+    OTHERS,
+    STEPS,
+    STOP_WORDS,
+    SUFFIXES_OF_FILES,
+)
 from holter.ingest.console.numbers_of_names import AT_THRESHOLD
 from holter.ingest.metric_names import is_metric_name
 
@@ -24,6 +33,8 @@ _NO_BEGINNING = frozenset({"of", "and", "the", "has", "got", "setting", "metrics
 """Words with which no name begins: `saved a checkpoint with mean score: 0.5`."""
 _UNITS_AT_END = frozenset({"s.", "ms.", "sec.", "secs.", "SPS.", "FPS."})
 """Units at the end of a sentence: `Time Elapsed: 12.3 s. Mean Reward: 1.2`."""
+_FILE = re.compile(rf"\w\.(?:{SUFFIXES_OF_FILES})$")
+"""The end of the name of a file."""
 _OPENING = " \t[({\"'<$€£¥₹₽"
 
 _SUFFIX = re.compile(
@@ -161,6 +172,8 @@ def name_before(text: str) -> NumberName:
             break  # something else is between the words
         if word in LEVELS or (words and _is_end_of_sentence(word)):
             break  # the end of a sentence, and no short form such as `Val.`
+        if words and _FILE.search(word) is not None:
+            break  # the value of another name: `image: cat.jpg iter: 10`
         if len(words) == (5 if marked else 3) or (not marked and _is_stop_word(word)):
             break
         words.insert(0, word)

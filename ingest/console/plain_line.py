@@ -28,6 +28,7 @@ from holter.ingest.console.evaluation_steps import (
     step_of_next,
 )
 from holter.ingest.console.line_counters import Counter
+from holter.ingest.console.line_data import ends_epoch
 from holter.ingest.console.line_labels import labels_of_line, note_epoch_about
 from holter.ingest.console.line_settings import is_of_model, is_setting
 from holter.ingest.console.line_shapes import LineShape, MetricField
@@ -390,7 +391,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     belongs = (
         *("announced" in axis, "epoch" in axis, evaluating, shape.is_summary, "evaluated at" in axis),
         *(_is_report(shape), _is_result(parts, shape, axis), has_pairs_alone(parts), is_row),
-        bool(numbered_row(parts, shape)),
+        *(bool(numbered_row(parts, shape)), ends_epoch(line, names)),
         # `Task 1 accuracy: 0.5` behind the last epoch
         shape.row is not None and "step" in axis and any(is_metric_name(name) for name in names),
     )
@@ -517,11 +518,14 @@ def _says_measured(field: MetricField) -> bool:
 
 
 def _is_run(parts: list[str]) -> bool:
-    """Whether nothing but names of a word is between the numbers of a line: `Dev: P 0.81 R 0.71 F1 0.76`."""
+    """Whether nothing but names of a word is between the numbers of a line: `Dev: P 0.81 R 0.71 F1 0.76`.
+
+    Some of them may have a sign: `Loss: 1.5 rate_a:0.1 rate_b 0.2`.
+    """
     return (
         len(parts) > 2 * _LEAST_OF_ROW
         and parts[-1].strip() in ("", "%")
-        and all(_NEXT_NAME.fullmatch(text) is not None for text in parts[2:-1:2])
+        and all((_NEXT_NAME.fullmatch(text) or _PAIR.fullmatch(text)) is not None for text in parts[2:-1:2])
     )
 
 

@@ -87,8 +87,9 @@ def _guessed(file: Path, lines: Format) -> Format | None:
     for records in first:
         if _has_points(file, records):
             return records
-    tables = [table] if table.sniff(PurePath("table.csv"), _head(file)) else []
-    guesses = (lines, rows, *tables, PrintedDocuments(lines))
+    is_table = table.sniff(PurePath("table.csv"), _head(file))
+    tables: list[Format] = [UnevenTables(lines), rows, table] if is_table else [rows]
+    guesses = (lines, *tables, PrintedDocuments(lines))
     for guess in guesses:
         if _has_points(file, guess, _is_named, steps=_SEVERAL):
             return guess

@@ -22,7 +22,6 @@ from pathlib import PurePath
 from typing import ClassVar
 
 from holter.ingest import step_columns
-from holter.ingest.console.dialects.names_above import with_numbers_behind
 from holter.ingest.console.line_counters import Counter as Counts
 from holter.ingest.console.line_settings import has_settings, is_setting
 from holter.ingest.console.line_shapes import LineShape
@@ -46,6 +45,8 @@ from holter.ingest.offline.glued_rows import separate_rows
 from holter.ingest.offline.joined_records import separate_records
 from holter.ingest.offline.passes_of_rows import through_passes
 from holter.ingest.offline.printed_arrays import without_arrays
+from holter.ingest.offline.rare_evaluations import rare_evaluations
+from holter.ingest.offline.results_over_lines import with_numbers_behind
 from holter.ingest.offline.row_forms import counted_table
 from holter.ingest.offline.table_headers import is_short_table, with_signs_of_header
 from holter.ingest.offline.text_columns import without_texts
@@ -69,6 +70,10 @@ _OF_EPISODES = frozenset({"r", "l", "t"})
 """The reward, the length and the time of each episode, as the Monitor of Stable-Baselines writes them."""
 _ABSENT = frozenset({"-", "--", "None", "null", "N/A", "NA"})
 """What stands for a value that is missing."""
+_NAME_OF_PLACE = re.compile(
+    r"(?i)(?:col(?:umn)?|field|var(?:iable)?|series|data|value)[ _-]?\d{1,3}|[vxy]\d{1,3}"
+)
+"""What a program calls a column of which it knows nothing but its place."""
 UNNAMED = "column "
 """What the names of columns begin with that are named after their places."""
 _LEAST_ROWS = 3
@@ -338,11 +343,13 @@ def _counted_columns(rows: Cells, name: str, stated: Sequence[str]) -> Cells:
 def _named_columns(rows: Cells, name: str, stated: Sequence[str]) -> Cells:
     """The table with numbers of its rows, if a column or the file has the name of a metric.
 
-    Without either the columns are named after their places: a person gave the file as one with measurements.
+    Without either the columns have the names of their places, stated or not: a person gave the file as one
+    with measurements.
     """
     if stated:
         is_known = any(map(is_metric_name, stated)) or _is_of_metric(name, rows)
         is_known |= {*stated} >= _OF_EPISODES
+        is_known |= all(map(_NAME_OF_PLACE.fullmatch, stated)) and _are_measured(rows)
         rising = _rising_first(stated, rows) if len(stated) == len(rows[0]) else []
         if rising and (is_known or len(rows) >= _LEAST_OF_NUMBERS):
             return rising
@@ -456,13 +463,15 @@ def _numbered_lines(lines: Sequence[str], name: str) -> bytes:
     seen: Counter[Hashable] = Counter()
     numbered = []
     opening = _opening(lines, shapes)
+    rare = rare_evaluations(Counter(shape for shape in shapes if shape in frequent), _names_of)
     for line, shape in zip(lines, shapes, strict=True):
         if shape in frequent:
             named = line if any(text.strip() for text in shape) else f"{name}: {line.strip()}"
-            step = f"step: {seen[series[shape]]}"
+            count = max(seen.values(), default=1) - 1 if shape in rare else seen[series[shape]]
+            step = f"step: {count}"
             is_evaluation = bool(shape_of(shape).counters)
             numbered.append(f"{named} {step}\n" if is_evaluation else f"{step}, {named.lstrip()}\n")
-            seen[series[shape]] += 1
+            seen[series[shape]] += shape not in rare
         elif opening and line == opening:  # the program was started again
             seen.clear()
         elif (

@@ -35,6 +35,8 @@ _NAMES_OF_NAMES = ("name", "tag", "key", "metric", "metric_name", "scalar", "var
 _VALUE = "value"
 _STEP = "step"
 _LIST = re.compile(r"[\[(]([-+.\deEnaif, ]{1,2000})[\])]")
+_FOR_THE_EYE = re.compile(r"[ ]{0,40}\t[ \t]{0,80}|[ ]{2,80}")
+"""Tabs and blanks between the cells of a table that is written to be looked at."""
 _BETWEEN = re.compile(r"[, ]+")
 _MOST_OF_LIST = 32
 Row = list[str]
@@ -58,6 +60,7 @@ class UnevenTables(WholeFile):
         if not lines:
             return
         delimiter = max(",\t;", key=lines[0].count)
+        lines = _without_empty_names(lines) if delimiter == "\t" else lines
         header = [name.strip(' "') for name in lines[0].split(delimiter)]
         is_stated, step = step_columns.find_step(header) is not None, step_columns.find_any_step(header)
         if step is None or (is_stated and _is_even(lines, delimiter)):
@@ -91,6 +94,18 @@ class UnevenTables(WholeFile):
                     yield replace(each, restarts=restarts or each.restarts)
                 else:
                     yield each
+
+
+def _without_empty_names(lines: list[str]) -> list[str]:
+    """Lines of a table of tabs and blanks with a tab between cells each.
+
+    As they are unless tabs stand side by side within the header, and rows have other numbers of them: these
+    are there for the eye, no cells that are empty.
+    """
+    header = lines[0].strip()
+    if "\t\t" not in header or len({line.count("\t") for line in lines}) == 1:
+        return lines
+    return [_FOR_THE_EYE.sub("\t", line.strip()) for line in lines]
 
 
 def _parts(lines: Sequence[str], delimiter: str) -> list[_Part]:
@@ -134,7 +149,8 @@ def _fitted(part: _Part) -> _Part:
         if length >= _LEAST_CELLS and (rows >= _LEAST_ROWS or rows == len(part.rows))
     }
     most = max(known, default=0)
-    is_longer = most > width and lengths[most] + lengths[width] == len(part.rows)
+    are_known = sum(lengths[length] for length in {*known, width}) == len(part.rows)
+    is_longer = most > width and are_known
     names = [*part.names, *(f"column {number}" for number in range(width + 1, most + 1) if is_longer)]
     rows = [
         [*row, *[""] * (len(names) - len(row))] if len(row) in known and len(row) < len(names) else row

@@ -332,3 +332,34 @@ def test_words_that_differ_in_every_row_are_no_metrics(tmp_path: Path) -> None:
     plates = [f"MAP-395 {n % 2}.0 <-> {chr(65 + n % 26)}QL-{100 + n} 1.0\n" for n in range(40)]
     others = "".join(f"{plate}the next plate\nand one more\n" for plate in plates)
     assert read_log(tmp_path, others, "plates.log").points == 0
+
+
+def test_columns_named_after_their_places_are_read_if_they_look_measured(tmp_path: Path) -> None:
+    rows = "".join(f"{1 / n:.5f},{1.25 / n:.5f}\n" for n in range(1, 13))
+    run = read_log(tmp_path, f"Column1,Column2\n{rows}", "values.csv")
+    assert steps_of(run) == {"Column1": [*range(12)], "Column2": [*range(12)]}
+    whole = "".join(f"{n % 5},{n % 3}\n" for n in range(1, 13))
+    assert steps_of(read_log(tmp_path, f"Column1,Column2\n{whole}", "whole.csv")) == {}
+
+
+def test_an_evaluation_over_several_lines_is_at_the_last_step_of_the_training(tmp_path: Path) -> None:
+    text = "".join(
+        f"2026-05-04 10:00:{n:02},125 Tagger INFO: progress: 0.{n:02}  loss: 2.{n:02} (2.5{n:02})\n"
+        + (
+            "2026-05-04 10:01:15,577 Tagger INFO: val\n"
+            "2026-05-04 10:01:15,577 Tagger INFO: recall\n"
+            f"2026-05-04 10:01:15,577 Tagger INFO: tensor(0.2{n}, device='cuda:0')\n"
+            "2026-05-04 10:01:15,588 Tagger INFO: final score\n"
+            f"2026-05-04 10:01:15,588 Tagger INFO: 0.54{n}\n"
+            if n % 8 == 7
+            else ""
+        )
+        for n in range(32)
+    )
+    at = [7, 15, 23, 31]
+    assert steps_of(read_log(tmp_path, text)) == {
+        "progress": [*range(32)],
+        "loss": [*range(32)],
+        "val recall": at,
+        "val final score": at,
+    }

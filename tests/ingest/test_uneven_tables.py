@@ -196,3 +196,20 @@ def test_data_frames_are_read_behind_their_index(columns: list[str], tmp_path: P
     steps = [n * (10 if "epoch" in columns else 1) for n in range(12)]
     run = read_log(tmp_path, "\n".join([header, *rows, ""]), "train.log")
     assert (run.attempts, steps_of(run)) == (1, {"train_loss": steps, "val_loss": steps})
+
+
+def test_tabs_side_by_side_in_a_header_are_one_where_rows_have_other_numbers_of_them(tmp_path: Path) -> None:
+    rows = [
+        f"{n}\t0.00{n}\t{loss}" + (f"\t\t0.9{n}\t\t0.4{n}\t   0.3{n}    {{0: 0.5}}" if n in (0, 2, 4) else "")
+        for n, loss in enumerate(losses(6))
+    ]
+    text = "\n".join(["Epoch\t   lr\t\tLoss(Tr)\tLoss(Val)\tIOU(Val)\t\tAcc(Val)", *rows, ""])
+    run = read_log(tmp_path, text, "table.txt")
+    evaluated = {name: [0, 2, 4] for name in ("Loss(Val)", "IOU(Val)", "Acc(Val)")}
+    assert steps_of(run) == {"lr": EPOCHS, "Loss(Tr)": EPOCHS, **evaluated}
+
+
+def test_tabs_side_by_side_are_empty_cells_where_all_rows_have_as_many(tmp_path: Path) -> None:
+    rows = [f"{n}\t\t{loss}\t0.5" for n, loss in enumerate(losses(6))]
+    run = read_log(tmp_path, "\n".join(["epoch\t\tloss\tacc", *rows, ""]), "table.tsv")
+    assert steps_of(run) == {"loss": EPOCHS, "acc": EPOCHS}

@@ -6,7 +6,6 @@ So are several of them, `d_loss: | g_loss:` above `1.33 | 2.92`, and a known met
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from holter.ingest.console.dialect import DialectState, LineKind, LineResult
 from holter.ingest.console.evaluation_headings import announce
@@ -27,7 +26,6 @@ _ONE_NUMBER = (
 _NUMBER = r"[-+]?\d{1,9}\.\d{1,20}(?:[eE][-+]?\d{1,3})?"
 _NAMES = rf"[ \t]{{0,20}}(?:{_NAME}){{1,8}}\r?"
 _NUMBERS = rf"[ \t]{{0,20}}{_NUMBER}(?:[ \t|]{{1,20}}{_NUMBER}){{0,7}}[ \t\r]{{0,8}}"
-_NUMBER_BELOW = re.compile(rf"[ \t]{{0,20}}{_NUMBER}[ \t\r]{{0,8}}")
 _SEPARATORS = re.compile(r"[\s|]+")
 _SIGNS = re.compile("[:=]")
 _AROUND = re.compile(r"tensor\(|\)|%|^\s+|\s+$")
@@ -52,19 +50,6 @@ def _numbers(line: str, state: DialectState) -> LineResult:
         return None
     named = (f"{name}: {number}" for name, number in zip(names, numbers, strict=True))
     return parse_metrics_of_epoch(" | ".join(named), state)
-
-
-def with_numbers_behind(lines: Sequence[str]) -> list[str]:
-    """Lines in which the number below the name of a metric is behind it."""
-    joined: list[str] = []
-    for line in lines:
-        above = joined[-1] if joined else ""
-        is_below = above.rstrip().endswith(":") and _NUMBER_BELOW.fullmatch(line) is not None
-        if is_below and is_metric_name(above.strip(" \t:")):
-            joined[-1] = f"{above} {line.strip()}"
-        else:
-            joined.append(line)
-    return joined
 
 
 METRICS_ALONE = LineKind(
