@@ -25,9 +25,9 @@ def step_of_rounded(text: str, value: int, known: dict[str, Any]) -> int:
         return value
     if known["steps"] >= _LEAST_STEPS:
         known["distance"] = (last - known["first"]) / (known["steps"] - 1)
-    step = max(value, last)
+    step = max(value, int(last))
     if unit > 1 and "distance" in known:  # maybe that of the launch before
-        following = last + round(known["distance"])
+        following: int = last + round(known["distance"])
         if abs(following - value) <= unit / 2:
             step = following
     known.update(last=step, steps=known["steps"] + 1)

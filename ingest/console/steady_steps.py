@@ -6,7 +6,7 @@ from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.step_axis import has_global_steps
 from holter.ingest.console.step_without_epoch import note_step_without_epoch, passes_before
 
-_SAID_ABOVE = {
+_STATED_ABOVE = {
     "announced",
     "bar",
     "begun",
@@ -18,7 +18,7 @@ _SAID_ABOVE = {
     "outer",
     "section",
 }
-_SAID_ABOVE |= {"evaluated above", "evaluated since"}
+_STATED_ABOVE |= {"evaluated above", "evaluated since"}
 """What lines above may say of lines that count nothing but steps."""
 
 
@@ -27,7 +27,7 @@ def counts_steps_on(last: int, state: DialectState, *, is_global: bool) -> bool:
 
     Returns whether nothing does. For nearly all lines this is what noting all that may be said comes to.
     """
-    if state.get("alone") is not True or not state.keys().isdisjoint(_SAID_ABOVE):
+    if state.get("alone") is not True or not state.keys().isdisjoint(_STATED_ABOVE):
         return False
     if is_global:
         if not has_global_steps(state):
