@@ -19,6 +19,8 @@ FORMATS = sorted(formats())
 LARGEST_BATCH = 65_536
 
 fuzzing = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+fuzzing_samples = settings(fuzzing, max_examples=25)
+"""Of each of a hundred samples: `test_mutated_inputs.py` damages the same ones in more ways."""
 
 
 @pytest.fixture(scope="session", params=FORMATS)
@@ -92,7 +94,7 @@ def test_noise_is_never_more_than_unreadable(
 
 
 @pytest.mark.slow
-@fuzzing
+@fuzzing_samples
 @given(data=st.data())
 def test_a_damaged_sample_is_read_as_far_as_it_can_be(small_sample: Sample, reading: Any, data: Any) -> None:
     name, content = small_sample
@@ -106,7 +108,7 @@ def test_a_damaged_sample_is_read_as_far_as_it_can_be(small_sample: Sample, read
 
 
 @pytest.mark.slow
-@fuzzing
+@fuzzing_samples
 @given(data=st.data())
 def test_shuffled_lines_are_read_without_raising(small_sample: Sample, reading: Any, data: Any) -> None:
     name, content = small_sample

@@ -10,10 +10,13 @@ T = TypeVar("T")
 QUIET_SECONDS = 4.0
 """So long after its last growth a spool has everything: it is written each second, or later under load."""
 
+LONGEST_PAUSE = 0.2
+"""Seconds between two looks after the first ones: a look often asks a server, which takes time of both."""
+
 
 def wait_for(look: Callable[[], T], seconds: float = 60) -> T:
     """What `look` gives once it gives something; a server that is not there yet counts as nothing."""
-    deadline = time.monotonic() + seconds
+    deadline, pause = time.monotonic() + seconds, 0.02
     while True:
         try:
             if found := look():
@@ -21,7 +24,8 @@ def wait_for(look: Callable[[], T], seconds: float = 60) -> T:
         except OSError:
             pass
         assert time.monotonic() < deadline, f"nothing within {seconds} s"
-        time.sleep(0.05)
+        time.sleep(pause)
+        pause = min(1.2 * pause, LONGEST_PAUSE)
 
 
 def wait_until_at_rest(measure: Callable[[], int], seconds: float = 60) -> None:
