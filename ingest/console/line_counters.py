@@ -158,9 +158,12 @@ def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None
         is_in_epoch = [each.counter for each in before] == [Counter.EPOCH] and field.total_index < 0
         if is_in_epoch and last in BATCHES and not (is_rate or has_settings([field.name])):
             return Counter.BATCH  # `Epoch  1, CIFAR-10 Batch 2:  Loss: 1.67`
-        if last in ("iteration", "step") and not (
-            before or field.before.strip() or field.is_duration or is_rate
-        ):
+        is_first = not (before or field.before.strip() or field.is_duration or is_rate)
+        is_of_stage = not _STAGES.isdisjoint((words[0], "".join(words[:2])))  # `warm-up`
+        is_of_stage &= field.total_index >= 0 or field.precedes_loss
+        if is_first and is_of_stage and last in STEPS:
+            return Counter.STEP  # `warmup step 10/300 loss 0.5`, but `warmup step: 300` is a setting
+        if is_first and last in ("iteration", "step"):
             return None if has_settings([field.name]) else Counter.STEP  # `Optimization Iteration: 101`
         is_stage = words[0] in _STAGES and last == "epoch" and not (field.marked and field.total_index < 0)
         return Counter.EPOCH if announces and (is_stage or not has_settings([field.name])) else None

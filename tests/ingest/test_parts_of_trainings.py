@@ -623,3 +623,29 @@ def test_the_first_step_behind_all_steps_of_a_launch_is_of_another(tmp_path: Pat
     first = "".join(f"step {n}/40 loss: 1.{n}\n" for n in range(10, 41, 10))
     second = "".join(f"step {n} loss: 0.{n}\n" for n in range(1, 5))
     assert read_log(tmp_path, first + second).attempts == 2
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "stage"),
+    [
+        ("warmup step {0}/300", "train step {0}/600", "train"),
+        ("Warm-up iteration {0}", "Iteration {0}", "train"),
+        ("Pretrain iter {0}", "Finetune iter {0}", "Finetune"),
+    ],
+)
+def test_steps_of_a_stage_are_counted(tmp_path: Path, first: str, second: str, stage: str) -> None:
+    def rows(line: str, last: int) -> str:
+        return "".join(f"{line.format(step)} loss 0.{step}\n" for step in range(100, last + 1, 100))
+
+    run = read_log(tmp_path, "Using device: cpu\n" + rows(first, 300) + rows(second, 600))
+    assert run.attempts == 1
+    assert steps_of(run) == {
+        "loss": [100, 200, 300],
+        f"loss/stage={stage}": [*range(100, 601, 100)],
+    }
+
+
+@pytest.mark.parametrize("line", ["warmup step: 300", "Warm-up steps 300", "warmup steps=300, loss: mse"])
+def test_a_setting_of_a_stage_counts_nothing(tmp_path: Path, line: str) -> None:
+    text = "".join(f"Step {step} loss 0.{step}\n" for step in range(100, 501, 100))
+    assert steps_of(read_log(tmp_path, f"{line}\n{text}")) == {"loss": [*range(100, 501, 100)]}
