@@ -25,6 +25,7 @@ EPOCH_NAMES = ("epoch", "epochs", "epoch_num", "epoch_idx", "ep")
 OTHER_STEP_NAMES = (
     *("episode", "episodes", "generation", "total_timesteps", "timesteps", "iterations"),
     *("time/total_timesteps", "training_iteration", "timesteps_total", "total_env_steps", "totalenvsteps"),
+    *("timesteps_so_far", "timestepssofar"),
 )
 """Counted where neither steps nor epochs are, the first choice first."""
 _STEP_NAMES_NEXT_TO_METRICS = (

@@ -19,7 +19,7 @@ def step_of_rounded(text: str, value: int, known: dict[str, Any]) -> int:
     known of the steps above.
     """
     unit = _unit(text, known)
-    last = known.get("last")
+    last: int | None = known.get("last")
     if last is None or value < last - unit:
         known.update(first=value, last=value, steps=1)
         return value

@@ -23,7 +23,8 @@ from holter.ingest.json_epochs import EpochAxis
 from holter.ingest.json_objects import flatten_object, json_number, row_from_fields, step_name
 from holter.ingest.json_subjects import ObjectSubjects
 from holter.ingest.metric_names import is_metric_name
-from holter.ingest.offline.json_trainings import trainings_of
+from holter.ingest.offline.json_names import with_names
+from holter.ingest.offline.json_trainings import are_trainings, trainings_of
 from holter.ingest.offline.value_histories import rows_of_histories
 from holter.ingest.offline.whole_file import WholeFile
 from holter.ingest.repeated_epochs import RepeatedEpochs
@@ -34,22 +35,27 @@ _LEAST_ROWS = 3
 _LEAST_OF_RECORDS = 0.9
 """Of the items of a list that are records."""
 _MOST_NESTED = 6
-_COUNT = re.compile(r"(?i)(?:(?:epoch|step|iter(?:ation)?|episode|round|ep)s?[ _:#-]{0,2})?(\d{1,15})")
-"""What a key counts: `12`, `epoch_12`."""
+_COUNT = re.compile(r"(?i)((?:epoch|step|iter(?:ation)?|episode|round|ep|batch)s?[ _:#-]{0,2})?(\d{1,15})")
+"""What a key counts, with its name: `12`, `epoch_12`."""
 _OF_CLASSES = re.compile(r"(?i)class|label|per_")
 """Names of what has a value for each class, which may be numbered as well."""
 _TAG = re.compile(r"(?:.*-)?tag-(?P<tag>.+)")
 """A chart of TensorBoard, in the name of a file: `run-train-tag-loss`."""
 _STEP = "step"
+_EPOCH, _BATCH = "epoch", "batch"
 _VALUE = "value"
 
 
 class _JsonTable(NamedTuple):
-    """The keys around a table, and its records; `is_named`: the names of its values have the keys in them."""
+    """The keys around a table, and its records; `is_named`: the names of its values have the keys in them.
+
+    `is_of_batches`: its keys count batches within epochs, whatever the values are.
+    """
 
     path: tuple[str, ...]
     records: list[dict[str, Any]]
     is_named: bool = False
+    is_of_batches: bool = False
 
 
 class JsonTables(WholeFile):
@@ -59,7 +65,7 @@ class JsonTables(WholeFile):
 
     def records(self, path: PurePath, text: str) -> Iterator[Batch | Unreadable]:
         """The rows of the tables of the file; nothing of other files, such as lists of values alone."""
-        document = _document(text)
+        document = with_names(_document(text))
         for labels, part in trainings_of(document) or [((), document)]:
             yield from _batches(part, path.stem, labels)
 
@@ -71,7 +77,9 @@ def _batches(document: Any, stem: str, labels: Labels) -> Iterator[Batch]:
     tables = [
         each
         for each in _tables(document, stem)
-        if _has_metric(each.records) or len(each.records) == len({row.step for row in histories})
+        if each.is_of_batches
+        or _has_metric(each.records)
+        or len(each.records) == len({row.step for row in histories})
     ]
     names = [each.path for each in tables if not each.is_named]
     is_named = len(tables) + bool(histories) > 1 and len({*names}) == len(names)
@@ -121,6 +129,9 @@ def _tables(value: Any, stem: str, path: tuple[str, ...] = ()) -> Iterator[_Json
         elif records := _pairs(value, name):
             yield _JsonTable(path, records, is_named=True)
     elif isinstance(value, dict):
+        if records := _records_of_batches(value):
+            yield _JsonTable(path, records, is_of_batches=True)
+            return
         if records := _records_of_object(value):
             yield _JsonTable(path, records)
             return
@@ -140,7 +151,7 @@ def _without_tables(value: Any, depth: int = 0) -> Any:
             key: _without_tables(inner, depth + 1)
             for key, inner in value.items()
             if key not in counted
-            and not (isinstance(inner, dict) and _records_of_object(inner))
+            and not (isinstance(inner, dict) and (_records_of_object(inner) or _records_of_batches(inner)))
             and not (isinstance(inner, list) and any(isinstance(item, dict | list) for item in inner))
         }
     return value
@@ -223,10 +234,25 @@ def _points(value: Sequence[Any], stem: str) -> list[dict[str, Any]]:
     ]
 
 
+def _records_of_batches(value: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The records of an object whose named keys count epochs, in each of which keys count; else nothing."""
+    epochs = [_COUNT.fullmatch(key) for key in value]
+    batches = [_counts(each) if isinstance(each, dict) else [] for each in value.values()]
+    if not all(batches) or not all(epoch is not None and epoch[1] for epoch in epochs):
+        return []
+    return [
+        {_EPOCH: int(epoch[2]), _BATCH: batch, **(cell if isinstance(cell, dict) else {_VALUE: cell})}
+        for epoch, counts, cells in zip(epochs, batches, value.values(), strict=True)
+        for batch, cell in zip(counts, cells.values(), strict=True)
+        if epoch is not None
+    ]
+
+
 def _records_of_object(value: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The records of an object whose keys count; nothing of another one."""
     counts = _counts(value)
-    if counts and all(isinstance(item, dict) for item in value.values()):
+    items = [*value.values()]
+    if counts and all(isinstance(item, dict) for item in items) and not are_trainings(items):
         return [_with_step(record, step) for step, record in zip(counts, value.values(), strict=True)]
     return []
 
@@ -260,7 +286,7 @@ def _with_step(record: Mapping[str, Any], step: int) -> dict[str, Any]:
 def _counts(keys: Iterable[str]) -> list[int]:
     """What the keys count, each more than the one before; nothing of other keys, or of a few."""
     found = [_COUNT.fullmatch(key) for key in keys]
-    counts = [int(match[1]) for match in found if match is not None]
+    counts = [int(match[2]) for match in found if match is not None]
     rises = all(before < after for before, after in pairwise(counts))
     return counts if rises and len(counts) == len(found) >= _LEAST_ROWS else []
 

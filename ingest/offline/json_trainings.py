@@ -16,6 +16,8 @@ _LEAST_VALUES = 5
 """Numbers of a list that are those of all epochs: fewer may be those of a step."""
 _NAMES = ("name", "model", "run", "experiment", "fold", "seed", "id", "method", "dataset", "variant")
 """Keys that may say which training it is."""
+_LIST = "list"
+"""The label of trainings in other lists than the first of a document, which has their key."""
 _MOST_NESTED = 4
 _OF_OTHERS = re.compile(r"(?i)class|label|client|per_")
 """Names of lists whose numbers are not those of steps."""
@@ -24,21 +26,30 @@ _OF_OTHERS = re.compile(r"(?i)class|label|client|per_")
 def trainings_of(document: Any, depth: int = 0) -> list[tuple[Labels, Mapping[str, Any]]]:
     """The trainings that a document lists, with their labels; nothing of another document.
 
-    The first training has no label, others have their name, or their number.
+    The first training has no label, others have their name, or their number, and the key of another list.
     """
     if isinstance(document, dict) and depth < _MOST_NESTED:
-        found = [trainings_of(inner, depth + 1) for inner in document.values()]
-        with_trainings = [each for each in found if each]
-        return with_trainings[0] if len(with_trainings) == 1 else []
-    if not isinstance(document, list) or len(document) < _LEAST_TRAININGS:
-        return []
-    if not all(isinstance(item, dict) and _is_training(item, len(document)) for item in document):
+        lists = {key: found for key, each in document.items() if (found := trainings_of(each, depth + 1))}
+        return [
+            (labels_of({**dict(labels), **({_LIST: storable_label(key)} if number else {})}), item)
+            for number, (key, found) in enumerate(lists.items())
+            for labels, item in found
+        ]
+    if not isinstance(document, list) or not are_trainings(document):
         return []
     name = next((name for name in _NAMES if _tells(name, document)), "training")
     return [
         (labels_of({name: storable_label(str(item.get(name, number)))}) if number > 1 else (), item)
         for number, item in enumerate(document, 1)
     ]
+
+
+def are_trainings(items: Sequence[Any]) -> bool:
+    """Whether these are a training each, of several."""
+    count = len(items)
+    return count >= _LEAST_TRAININGS and all(
+        isinstance(item, dict) and _is_training(item, count) for item in items
+    )
 
 
 def _is_training(item: Mapping[str, Any], count: int) -> bool:

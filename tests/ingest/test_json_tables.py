@@ -162,3 +162,44 @@ def test_parts_of_a_document_have_their_own_epochs(tmp_path: Path) -> None:
         "val": {"epochs": [2, 4, 6, 8], "loss": LOSSES},
     }
     assert steps(document, tmp_path) == {"train/loss": [*range(1, 9)], "val/loss": [2, 4, 6, 8]}
+
+
+def test_trainings_in_several_lists_are_told_apart_by_the_keys_of_these(tmp_path: Path) -> None:
+    histories = [{"epoch": [*range(8)], "loss": [1 / (n + m + 1) for n in range(8)]} for m in range(3)]
+    document = {
+        key: {"configs": [{"layers": n, "lr": 0.1} for n in range(3)], "histories": histories}
+        for key in ("depth", "width")
+    }
+    run = read_log(tmp_path, json.dumps(document), "histories.json")
+    names = ["loss", "loss/training=2", "loss/training=3"]
+    names += ["loss/list=width", "loss/list=width/training=2", "loss/list=width/training=3"]
+    assert steps_of(run) == {name: [*range(8)] for name in names}
+
+
+def test_folds_under_keys_that_count_are_no_steps(tmp_path: Path) -> None:
+    document = {"folds": {str(fold): {"train_loss": [0.5] * 6, "val_acc": [0.25] * 6} for fold in range(3)}}
+    run = read_log(tmp_path, json.dumps(document), "folds.json")
+    assert set(map(tuple, steps_of(run).values())) == {tuple(range(6))}
+    assert len(run.data.series) == 6
+
+
+@pytest.mark.parametrize("cell", [{"loss": 0.5}, 0.5], ids=["records", "numbers"])
+def test_batches_under_epochs_are_continued(tmp_path: Path, cell: Any) -> None:
+    document = {f"epoch_{epoch}": {f"{batch}": cell for batch in range(5)} for epoch in (1, 2, 3)}
+    name = "loss" if isinstance(cell, dict) else "value"
+    assert steps(document, tmp_path) == {"epoch": [*range(15)], name: [*range(15)]}
+
+
+def test_counts_of_classes_are_no_batches(tmp_path: Path) -> None:
+    confusion = {str(row): {str(column): 7 * row + column for column in range(4)} for row in range(4)}
+    assert steps_of(read_log(tmp_path, json.dumps(confusion), "confusion.json")) == {}
+
+
+def test_values_in_lists_have_the_names_that_the_document_states(tmp_path: Path) -> None:
+    document = {
+        "meta": {"fit_metrics": [{"name": "Logloss"}, {"name": "F1"}], "held_metrics": ["Logloss", "F1"]},
+        "left": [],
+        "iterations": [{"iteration": n, "fit": [0.5, 0.25], "held": [0.75, 0.125]} for n in range(4)],
+    }
+    names = ("fit/Logloss", "fit/F1", "held/Logloss", "held/F1")
+    assert steps(document, tmp_path) == {name: [0, 1, 2, 3] for name in names}

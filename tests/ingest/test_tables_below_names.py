@@ -41,3 +41,16 @@ def test_the_numbers_may_have_other_signs_between_them_than_the_names(rows: int,
 )
 def test_a_row_below_other_names_is_no_table(text: str, tmp_path: Path) -> None:
     assert read_log(tmp_path, text, name="notes.txt").points == 0
+
+
+@pytest.mark.parametrize("between", ["  ", "\t", ", "], ids=["blanks", "tabs", "commas"])
+def test_a_table_below_another_one_has_its_own_names(tmp_path: Path, between: str) -> None:
+    tables = [
+        between.join(cells)
+        for names in (("epoch", "train_loss", "val_loss"), ("epoch", "sensitivity", "hull distance"))
+        for cells in (names, *((str(n), f"0.{n}5", f"0.{n}75") for n in range(4)))
+    ]
+    run = read_log(tmp_path, "\n".join([*tables, ""]))
+    assert run.attempts == 1
+    names = ("train_loss", "val_loss", "sensitivity", "hull distance")
+    assert steps_of(run) == {name: [0, 1, 2, 3] for name in names}

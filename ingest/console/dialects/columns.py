@@ -69,6 +69,8 @@ _METRICS = (
     rb"(?=[^|:=\n\d ])[^|:=\n]{0,400}(?:loss|acc|score|error|auc|rmse|reward|cost|deviance)[^|:=\n]{0,400}"
 )
 _HEADING = re.compile(rb"(?im)^" + _NAMED + rb"(?: |%s)" % _BETWEEN_CELLS + _METRICS + rb"$")
+_OTHER_HEADING = re.compile(rb"(?im)^" + _NAMED + _BETWEEN_CELLS + rb"(?=[A-Za-z])[^|:=\d\n]{1,400}$")
+"""Names of columns of which none need be that of a metric, below a table with the same first one."""
 _TABLE = re.compile(
     rb"(?im)^" + _NAMED + rb"(?: {2,40}| ?\t ?)" + _METRICS + rb"$"
     # between commas or single spaces, and rows of numbers right below: else it may be a sentence
@@ -96,6 +98,14 @@ def _names(line: str, state: DialectState) -> None:
         state["data of table"] = axis_state(state).get("evaluating", "")
     else:
         state.pop("names of columns", None)
+
+
+def _names_of_next(line: str, state: DialectState) -> None:
+    """Note other names of columns than those of the table above, which begins with the same one."""
+    above, heading = state.get("names of columns", ""), line.strip().lstrip("# ")
+    first, *others = _BETWEEN.split(heading)
+    if others and above != heading and first.lower() == _BETWEEN.split(above)[0].lower():
+        state["names of columns"], state["places of columns"] = heading, line
 
 
 @lru_cache(maxsize=64)
@@ -259,5 +269,9 @@ def _count(cell: str) -> int | None:
 DIALECT = ConsoleDialect(
     name="columns",
     signature=_TABLE,
-    kinds=(LineKind(pattern=_HEADING, parse=_names), LineKind(pattern=_NUMBERS, parse=_row)),
+    kinds=(
+        LineKind(pattern=_HEADING, parse=_names),
+        LineKind(pattern=_OTHER_HEADING, parse=_names_of_next),
+        LineKind(pattern=_NUMBERS, parse=_row),
+    ),
 )
