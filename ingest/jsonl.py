@@ -14,6 +14,7 @@ from holter.ingest.format import FormatRole
 from holter.ingest.json_epochs import EpochAxis, PartsOfEpochs
 from holter.ingest.json_objects import flatten_object, read_object, row_from_fields, step_name
 from holter.ingest.json_results import ResultsBelow
+from holter.ingest.json_settings import SettingsAbove
 from holter.ingest.json_subjects import ObjectSubjects
 from holter.ingest.lines import LineBlocks
 from holter.ingest.repeated_epochs import RepeatedEpochs
@@ -111,6 +112,7 @@ class JsonLinesReader:
         self._stepless: bool = state.get("stepless", False)
         self._results = ResultsBelow(state.get("results", {}))
         self._parts = PartsOfEpochs(state.get("parts", {}))
+        self._settings = SettingsAbove(state.get("settings", {}))
         self._problems = ProblemBuffer(state)
 
     def state(self) -> Mapping[str, Any]:
@@ -130,6 +132,7 @@ class JsonLinesReader:
             **({"stepless": True} if self._stepless else {}),
             **({"parts": parts} if (parts := self._parts.state()) else {}),
             **({"results": results} if (results := self._results.state()) else {}),
+            **({"settings": settings} if (settings := self._settings.state()) else {}),
             **self._problems.state(),
         }
 
@@ -210,10 +213,12 @@ class JsonLinesReader:
             if row is not None and self._epochs is not None:
                 row = self._epochs.row(logged, row)
             if row is not None and self._subjects is not None:
-                row = self._subjects.row(logged, row)
+                row = self._settings.without(self._subjects.row(logged, row))
                 self._results.note(row)
             elif row is None and self._subjects is not None and (row := self._results.row(logged)):
                 return row
+            if row is None and self._subjects is not None:
+                self._settings.note(logged, is_first=number == 1)
         except (ValueError, OverflowError) as error:
             self._problems.add(f"line {number}", str(error))
             return None

@@ -72,6 +72,7 @@ _NO_DEVICE = r"(?!.{0,60}?\b(?:with|on|for|using|of) (?:the )?(?:device|gpu|cuda
 """A device may be another one in each launch."""
 _TRAINING_OF = re.compile(rf"(?i)[^\w\n]{{0,40}}{_NO_DEVICE}{_OF}")
 """A training and what tells it from others: `Training with b.yaml`, `Starting training for size: 10 ---`."""
+_NEXT_SENTENCE = re.compile(r"[.!?] {1,4}[^\W\d_]")
 _FILE_OF_SETTINGS = re.compile(r"[^\s]{1,100}\.(?:ya?ml|json|toml|cfg|ini)")
 _FRAMED = re.compile(
     r"[^\n=*#~]{0,61}[=*#~+>-]{3,80} {0,8}(?P<text>[^\W\d_][^\n]{0,101}?) {0,8}[=*#~+<-]{3,80}\s{0,8}$"
@@ -219,8 +220,10 @@ def _begin_framed(line: str, state: DialectState) -> None:
 def _names_training(text: str) -> bool:
     """Whether words in a heading are those of a training, and of no part of it, in any language.
 
-    So is the name of the file that has its settings.
+    So is the name of the file that has its settings. Where another sentence is behind it, this is no heading.
     """
+    if _NEXT_SENTENCE.search(text) is not None:
+        return False
     is_file = _FILE_OF_SETTINGS.fullmatch(text) is not None
     return is_file or not any(map(_NO_TRAINING.search, (text, in_english(text))))
 

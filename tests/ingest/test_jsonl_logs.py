@@ -278,3 +278,24 @@ def test_a_step_may_be_in_a_group(tmp_path: Path) -> None:
         for n in range(3)
     )
     assert steps_of(read_log(tmp_path, text, "log.jsonl"))["reward"] == [0, 128, 256]
+
+
+def test_settings_of_the_first_object_are_no_metrics_where_rows_repeat_them(tmp_path: Path) -> None:
+    stated = {"momentum": 0.9, "gamma": 0.5, "learning_rate": 0.1, "epochs": 4, "data": "/data"}
+    rows = [
+        {"epoch": n, "loss": 2.5 - n / 4, **stated, "gamma": 0.5 if n < 2 else 0.25, "learning_rate": 0.1 / n}
+        for n in range(1, 5)
+    ]
+    text = "".join(json.dumps(each) + "\n" for each in [stated, *rows])
+    assert steps_of(read_log(tmp_path, text, "log.txt")) == {
+        "loss": [1, 2, 3, 4],
+        "learning_rate": [1, 2, 3, 4],
+        "gamma": [2, 3, 4],  # what changes is none
+    }
+
+
+def test_constant_numbers_of_rows_without_an_object_of_settings_are_metrics(tmp_path: Path) -> None:
+    text = "".join(f'{{"step": {n}, "loss": 2.{n}, "momentum": 0.9}}\n' for n in range(4))
+    assert steps_of(read_log(tmp_path, text, "log.jsonl")) == {
+        name: [*range(4)] for name in ("loss", "momentum")
+    }

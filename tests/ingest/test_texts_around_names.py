@@ -67,3 +67,10 @@ def test_best_scores_behind_a_logger_count_where_nothing_else_does(tmp_path: Pat
         for n in range(12)
     )
     assert steps_of(read_log(tmp_path, text)) == {"New best token_f1": [*range(12)]}
+
+
+def test_a_heading_goes_on_with_no_other_sentence(tmp_path: Path) -> None:
+    text = "--- STEP 3: Training ---\nTraining with word vectors. Shape of one: (120, 30)\n" + "".join(
+        f"Epoch {n}/5 - loss: 2.{n} - accuracy: 0.{n}\n" for n in N
+    )
+    assert steps_of(read_log(tmp_path, text)) == {"loss": EPOCHS, "accuracy": EPOCHS}
