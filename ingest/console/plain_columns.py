@@ -33,9 +33,9 @@ from holter.ingest.console.nested_keys import forget_keys
 from holter.ingest.console.plain_line import (
     announce_epoch,
     axis_state,
-    is_named_number,
     note_line,
 )
+from holter.ingest.console.result_lines import is_named_number
 from holter.ingest.console.round_steps import is_within_announced
 from holter.ingest.console.settings_in_objects import as_read
 from holter.ingest.console.shape_reader import shape_of_line

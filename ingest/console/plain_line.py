@@ -31,18 +31,28 @@ from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_data import ends_epoch
 from holter.ingest.console.line_labels import labels_of_line, note_epoch_about
 from holter.ingest.console.line_settings import is_of_model, is_setting
-from holter.ingest.console.line_shapes import LineShape, MetricField
+from holter.ingest.console.line_shapes import LineShape
 from holter.ingest.console.line_tokens import split_numbers, template_of, value_of
-from holter.ingest.console.line_words import BEFORE_MESSAGE, BEST_WORD, DATA_SPLIT
+from holter.ingest.console.line_words import BEST_WORD
 from holter.ingest.console.names_of_rows import numbered_row, row_name, text_before
 from holter.ingest.console.nested_keys import forget_keys, nested_name
-from holter.ingest.console.number_lists import is_history, listed_names, values_of_lists
+from holter.ingest.console.number_lists import is_history, values_of_lists
 from holter.ingest.console.numbered_evaluations import labels_of_evaluation, numbered_evaluation
 from holter.ingest.console.numbered_stages import is_stage
 from holter.ingest.console.own_counts import counts_itself
 from holter.ingest.console.qualified_names import note_again, qualified
 from holter.ingest.console.rates_of_epochs import repeats_rates
 from holter.ingest.console.recurrence import recurring_values
+from holter.ingest.console.result_lines import (
+    has_pairs_alone,
+    is_marked_as_measured,
+    is_named_as_measured,
+    is_one_of_several,
+    is_report,
+    is_result,
+    is_row_of_cells,
+    is_run_of_names,
+)
 from holter.ingest.console.round_steps import is_in_round, is_within_announced, note_named_client, note_round
 from holter.ingest.console.settings_in_objects import as_read
 from holter.ingest.console.shape_reader import shape_of_line
@@ -83,20 +93,8 @@ from holter.ingest.metric_names import is_metric_name
 from holter.ingest.step_columns import LARGEST_STEP
 from holter.types import labels_of
 
-_LEAST_OF_ROW = 2
-_LEAST_OF_CELLS = 3
-_WITH_ONE_NUMBER = 3
-"""Texts and numbers of a line with one number."""
 _BEST = re.compile(rf"(?i){BEST_WORD}")
 """What a line says before it repeats a metric of the best step so far: `Saved the best model (acc=0.9)`."""
-_PAIR = re.compile(r"[\s,;|]*[A-Za-z_][\w./@-]*\s?[:=]\s?")
-"""What is before a number in a line of nothing but names and numbers."""
-_TUPLE_BEFORE = re.compile(r"\), ?\(['\"][A-Za-z_][\w./@ -]{0,60}['\"], ?")
-"""What is between two numbers of a list of tuples."""
-_DATA_BEFORE = re.compile(r"\s*\[[A-Za-z][\w-]{1,30}\]:? ")
-"""The data in brackets before a result: `[CIFAR10] acc 0.81`."""
-_NEXT_NAME = re.compile(r"%?[\s,;|]{1,4}[A-Za-z][\w@.-]{0,20}\s{1,4}")
-"""What is between two numbers of such a line of names and numbers without signs."""
 _PART_OF_MODEL = re.compile(r"\s{0,8}\d{1,3}\s+\|\s+[\w.]+\s+\|\s+[A-Za-z_]\w*\s+\|")
 """A row of Lightning's summary of a model: `0  | train_acc | BinaryAccuracy | 0 `, a number of parameters."""
 _DRAWN_BAR = re.compile(r"\s{0,8}\[(?=[=#>-])[=#]{0,200}>?[ .-]{0,200}\]")
@@ -386,11 +384,11 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     numbered = numbered_evaluation(line)
     is_counted = not (shape.split or evaluating or subject or numbered) and shape.row is None
     step = announced_step(axis, str(template) if is_counted else "")
-    is_row = _is_row(parts, shape)
-    is_run = is_row or _is_run(parts)
+    is_row = is_row_of_cells(parts, shape)
+    is_run = is_row or is_run_of_names(parts)
     belongs = (
         *("announced" in axis, "epoch" in axis, evaluating, shape.is_summary, "evaluated at" in axis),
-        *(_is_report(shape), _is_result(parts, shape, axis), has_pairs_alone(parts), is_row),
+        *(is_report(shape), is_result(parts, shape, axis), has_pairs_alone(parts), is_row),
         *(bool(numbered_row(parts, shape)), ends_epoch(line, names)),
         # `Task 1 accuracy: 0.5` behind the last epoch
         shape.row is not None and "step" in axis and any(is_metric_name(name) for name in names),
@@ -413,22 +411,22 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     means = () if has_own_names else axis.get("names", ())
     # below the heading of a block, a line with nothing but a name and a number has whatever is measured
     is_in_block = "heading" in axis and len(shape.metrics) == 1 and len(numbers) == 1
-    measures = split or "heading" in axis or any(map(_says_measured, shape.metrics))
+    measures = split or "heading" in axis or any(map(is_named_as_measured, shape.metrics))
     row = "" if shape.about is not None else row_name(parts, shape)
     is_best = is_of_best(parts, shape)
     lists = values_of_lists(tuple(parts[::2]))
     counted = confusion_counts(names)
     values = {}
     # `Evaluating: score: -57.1, time: 1.5, length: 540`
-    is_several = bool(split) and sum(_is_measured(parts, field.index) for field in shape.metrics) > 1
+    is_several = bool(split) and sum(is_marked_as_measured(parts, field.index) for field in shape.metrics) > 1
     for field in shape.metrics:
         value = value_of(numbers[field.index])
-        if value is None or _is_one_of_several(parts, field.index):
+        if value is None or is_one_of_several(parts, field.index):
             continue
         if is_of_model(field.name):
             continue
         is_known = is_in_block or is_metric_name(field.name) or field.name in counted
-        is_measured = _is_measured(parts, lists.get(field.index, field.index))
+        is_measured = is_marked_as_measured(parts, lists.get(field.index, field.index))
         is_measured |= is_run and "." in numbers[field.index]
         is_marked = parts[2 * field.index].rstrip(" ")[-1:] in (":", "=")
         is_measured |= is_several and is_marked and _AMOUNT.search(field.name) is None
@@ -500,88 +498,6 @@ def _is_repeated(line: str) -> bool:
 def is_within_epoch(line: str, axis: dict[str, Any]) -> bool:
     """Whether a line is a bar that counts nothing in an epoch that the line below states, with its means."""
     return _DRAWN_BAR.match(line) is not None and axis.keys().isdisjoint(("announced", "heading"))
-
-
-def _is_row(parts: list[str], shape: LineShape) -> bool:
-    """Whether a line is a row of named cells, with a known metric in it: `episodes 57 | rew 7.6 | len 9`."""
-    is_divided = all("|" in text for text in parts[2:-1:2])
-    return (
-        len(parts) > 2 * _LEAST_OF_CELLS
-        and is_divided
-        and any(is_metric_name(field.name) for field in shape.metrics)
-    )
-
-
-def _says_measured(field: MetricField) -> bool:
-    """Whether the name of a number is that of a metric, or of nothing but the data: `Train: 0.98`, a loss."""
-    return is_metric_name(field.name) or DATA_SPLIT.fullmatch(field.name) is not None
-
-
-def _is_run(parts: list[str]) -> bool:
-    """Whether nothing but names of a word is between the numbers of a line: `Dev: P 0.81 R 0.71 F1 0.76`.
-
-    Some of them may have a sign: `Loss: 1.5 rate_a:0.1 rate_b 0.2`.
-    """
-    return (
-        len(parts) > 2 * _LEAST_OF_ROW
-        and parts[-1].strip() in ("", "%")
-        and all((_NEXT_NAME.fullmatch(text) or _PAIR.fullmatch(text)) is not None for text in parts[2:-1:2])
-    )
-
-
-def _is_report(shape: LineShape) -> bool:
-    """Whether a line that counts nothing has several metrics: `recall@5 : 0.04    recall@10 : 0.07`."""
-    return sum(is_metric_name(field.name) for field in shape.metrics) > 1
-
-
-def is_named_number(parts: list[str], shape: LineShape) -> bool:
-    """Whether a line has nothing but a number that counts nothing, with a name: `Time per epoch: 3.2`."""
-    return len(parts) == _WITH_ONE_NUMBER and bool(shape.metrics) and not shape.counters
-
-
-def has_pairs_alone(parts: list[str]) -> bool:
-    """Whether a line is nothing but several names with a number each: `all:269.5  small:133.5 lr:0.003`.
-
-    So are tuples of a list: `[('average_q', 1.4), ('average_loss', 0.9)]`.
-    """
-    if len(parts) > 2 * _LEAST_OF_ROW and all(map(_TUPLE_BEFORE.fullmatch, parts[2:-1:2])):
-        return True
-    return (
-        len(parts) > 2 * _LEAST_OF_ROW and not parts[-1].strip() and all(map(_PAIR.fullmatch, parts[:-1:2]))
-    )
-
-
-def _is_result(parts: list[str], shape: LineShape, axis: dict[str, Any]) -> bool:
-    """Whether a line begins with a metric of an evaluation: `Accuracy: 0.91`, no setting.
-
-    A loss is one if its name says so and the lines of steps have others: `val_loss: 21.2` may be a sum of it.
-    """
-    first = next(iter(shape.metrics), None)
-    if first is None or not is_metric_name(first.name) or is_setting(first.name):
-        return False
-    names = axis.get("names", ())
-    is_own = is_of_evaluation(first.name) and names and first.name not in names
-    if "loss" in first.name.lower() and not is_own:
-        return False
-    before = text_before(parts, first)
-    return BEFORE_MESSAGE.fullmatch(before) is not None or _DATA_BEFORE.fullmatch(before) is not None
-
-
-def _is_one_of_several(parts: list[str], index: int) -> bool:
-    """Whether a number without a sign or a name of its own is followed by another: `Prec@1  05 87.9`."""
-    before, behind = parts[2 * index : 2 * index + 3 : 2]
-    if behind.strip(" ") or 2 * index + 3 >= len(parts) or before.rstrip(" ")[-1:] in (":", "="):
-        return False
-    texts = tuple(parts[::2])
-    return index not in listed_names(texts) and index + 1 not in values_of_lists(texts)
-
-
-def _is_measured(parts: list[str], index: int) -> bool:
-    """Whether a number next to known metrics is one, too: `acc=0.81 prec=0.79`, `WER 9.1% del 3.4%`."""
-    before = parts[2 * index]
-    is_marked = before.rstrip(" ")[-1:] in (":", "=") or before.endswith(("', ", '", '))  # `('acc', 0.7)`
-    is_percent = parts[2 * index + 2].startswith("%")
-    return is_marked + is_percent + ("." in parts[2 * index + 1]) > 1
 
 
 def counts_of(shape: LineShape, numbers: list[str]) -> dict[Counter, tuple[int, int]]:

@@ -22,12 +22,12 @@ from holter.ingest.console.number_lists import values_of_lists
 from holter.ingest.console.pattern_search import LinearPattern
 from holter.ingest.console.plain_line import (
     axis_state,
-    has_pairs_alone,
     is_of_best,
     is_within_epoch,
 )
 from holter.ingest.console.qualified_names import qualified, with_values_again
 from holter.ingest.console.recurrence import recurring_values
+from holter.ingest.console.result_lines import has_pairs_alone
 from holter.ingest.console.settings_in_blocks import is_in_settings
 from holter.ingest.console.settings_in_objects import as_read
 from holter.ingest.console.shape_reader import shape_of_line
