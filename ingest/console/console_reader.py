@@ -29,13 +29,13 @@ from holter.ingest.console.parsed_lines import ParsedLines
 from holter.ingest.console.prefixes import CleanLine, strip_prefixes
 from holter.ingest.console.process_rows import rows_of_parts
 from holter.ingest.console.process_series import ProcessSeries
+from holter.ingest.console.process_states import ProcessStates
 from holter.ingest.console.rates_of_epochs import came_again
 from holter.ingest.console.redrawn_lines import RedrawnLines
 from holter.ingest.console.repeated_rows import RepeatedRows
 from holter.ingest.console.result_blocks import LARGEST_GAP
 from holter.ingest.console.stated_settings import StatedSettings
 from holter.ingest.console.step_axis import is_in_earlier_epoch, known_axis
-from holter.ingest.console.stored_state import storable
 from holter.ingest.console.values import parse_time
 from holter.ingest.errors import ProblemBuffer
 from holter.ingest.lines import read_text_block
@@ -45,8 +45,6 @@ from holter.types import Batch, Labels, Unreadable
 
 _LINES_IN_GAP = 3
 """Lines in the largest gap between lines of a block, each with a prefix as long as that of the last one."""
-_MAX_PROCESSES = 4096
-"""Processes, told apart by the prefixes of their lines, that have a state of their own; more share one."""
 
 
 class ConsoleReader:
@@ -59,10 +57,7 @@ class ConsoleReader:
 
     def __init__(self, dialect: ConsoleDialect, state: Mapping[str, Any]) -> None:
         self._search, self._kinds = BlockSearch(dialect.kinds), dialect.kinds
-        self._states: dict[str, DialectState] = {
-            process: dict(lines_state) for process, lines_state in state.get("memories", {}).items()
-        }
-        self._state_by_labels: dict[Labels, DialectState] = {}
+        self._states = ProcessStates(state.get("memories", {}))
         self._series = ProcessSeries(state)
         self._settings = StatedSettings(state)
         self._writers = InterleavedWriters(state.get("writers", {}))
@@ -91,7 +86,7 @@ class ConsoleReader:
             "repeats": self._repeats.state(),
         }
         return {
-            "memories": {process: storable(state) for process, state in self._states.items() if state},
+            "memories": self._states.stored(),
             **self._settings.state(),
             **self._series.state(),
             **{name: stored for name, stored in pending.items() if stored},
@@ -138,19 +133,19 @@ class ConsoleReader:
     @property
     def is_holding(self) -> bool:
         """Whether rows are held back until more lines say which process printed them, or at which step."""
-        waits = ("waiting" in state or "running" in state for state in self._states.values())
+        waits = ("waiting" in state or "running" in state for state in self._states)
         return self._writers.is_holding or self._next.is_holding or any(waits)
 
     @property
     def waits_for_step(self) -> bool:
         """Whether lines wait for others that say at which step they are, however long these take."""
-        waiting = any(map(lines_above.has_waiting, self._states.values()))
+        waiting = any(map(lines_above.has_waiting, self._states))
         return waiting or self._first_epoch.is_holding
 
     @property
     def counts_lines(self) -> bool:
         """Whether steps are a count of lines that name their epoch alone, which is a guess."""
-        return any("counted" in state.get("plain lines", {}) for state in self._states.values())
+        return any("counted" in state.get("plain lines", {}) for state in self._states)
 
     def finish(self) -> Iterator[Batch]:
         """Yield the rows that more lines of the text would have decided on; there are none."""
@@ -210,7 +205,7 @@ class ConsoleReader:
         """Read a line, and those above that belong to it; whether it is a record or waits for its counter."""
         if not found.kind.may_be_above:
             return self._read_line(found, line, parsed)
-        state = self._state_of(line.labels)
+        state = self._states.of(line.labels)
         if not lines_above.may_wait(state):
             return self._read_line(found, line, parsed)
         place = LineAbove(
@@ -239,7 +234,7 @@ class ConsoleReader:
 
     def _release_above(self, parsed: ParsedLines) -> None:
         """Add the records that wait for lines of a launch of which there are no more."""
-        for state in [*self._states.values()]:
+        for state in self._states:
             self._read_above(lines_above.remaining(state), parsed)
         self._add_records(self._first_epoch.release(), parsed)
         self._place_undecided(parsed)
@@ -249,7 +244,7 @@ class ConsoleReader:
         kind = found.kind
         try:
             text = kind.parsed_text(found.line, line)
-            state = self._state_of((self._series.main or ()) if kind.job_wide else line.labels)
+            state = self._states.of((self._series.main or ()) if kind.job_wide else line.labels)
             if kind.in_blocks:
                 around = _LINES_IN_GAP * (len(found.line) - len(line.message.encode(errors="replace")))
                 state["is near"] = found.start - state.get("end", found.start) <= LARGEST_GAP + around
@@ -285,7 +280,7 @@ class ConsoleReader:
         process = processes.pop()
         if processes or not self._series.is_alone(process):
             return found
-        lines, state = 0, self._state_of(process)
+        lines, state = 0, self._states.of(process)
         while lines < len(found.starts) and self._may_hold(found.kind, state):
             start, end = found.offset + found.starts[lines], found.offset + found.ends[lines]
             line = FoundLine(start, block[start - begin : end - begin].rstrip(b"\r\n"), found.kind)
@@ -414,7 +409,7 @@ class ConsoleReader:
             parsed.rows += self._begin_launch()
             return bool(parsed.rows)
         may_resume = not following.may_resume and (
-            opening.may_resume() or following.is_at(opening.loaded_at, self._states.values())
+            opening.may_resume() or following.is_at(opening.loaded_at, self._states)
         )
         following.may_resume |= may_resume
         if opening.may_be_new_launch():
@@ -428,7 +423,7 @@ class ConsoleReader:
             parsed.rows += self._release_waiting()
             opening.set_aside()
             following.may_restart = True
-            for state, kind in product(self._states.values(), self._kinds):
+            for state, kind in product(self._states, self._kinds):
                 if kind.may_begin is not None:
                     kind.may_begin(state)
             may_resume = True
@@ -458,13 +453,13 @@ class ConsoleReader:
         self._opening.crash.may_repeat = False
         is_repeated = may_repeat and self._writers.would_repeat(step, row.values)
         is_named = is_named and not self._trainings.has_at(row)  # else it would be replaced
-        is_elsewhere = following.is_elsewhere(self._states.values())
+        is_elsewhere = following.is_elsewhere(self._states)
         begins = following.begins_at(
             step,
             is_named=is_named,
             is_of_end=is_of_end,
             is_repeated=is_repeated,
-            is_epoch_back=following.may_restart and any(map(is_in_earlier_epoch, self._states.values())),
+            is_epoch_back=following.may_restart and any(map(is_in_earlier_epoch, self._states)),
             is_elsewhere=is_elsewhere,
         )
         if begins or is_back:
@@ -484,7 +479,7 @@ class ConsoleReader:
         waiting, has_trained = self._release_waiting(), self._writers.has_trained
         rows = [*self._writers.begin_again(), *waiting]
         self._trainings.begin_launch()
-        for state, kind in product(self._states.values(), self._kinds):
+        for state, kind in product(self._states, self._kinds):
             if kind.begin_launch is not None:
                 kind.begin_launch(state)
         self._opening.forget()
@@ -499,17 +494,13 @@ class ConsoleReader:
         parsed.restarts |= self._restarts
         self._restarts = False
         known = self._opening.note_record(is_setting=is_setting) if counts_steps else ()
-        for name, state in product(known, self._states.values()):
+        for name, state in product(known, self._states):
             state[name] = True
 
     def _release_waiting(self) -> list[LogRow]:
         """Records that wait for a line that states their step, at the most likely one."""
         rows: list[LogRow] = []
-        by_state = {id(state): labels for labels, state in self._state_by_labels.items()}
-        for process, state in self._states.items():
-            labels = by_state.get(id(state), None if process else ())
-            if labels is None:
-                continue
+        for labels, state in self._states.with_labels():
             for kind in self._kinds:
                 for item in kind.release(state) if kind.release is not None else ():
                     of_item = [
@@ -533,7 +524,7 @@ class ConsoleReader:
             if has_redrawn:
                 places = [offset + at for at in starts[line : line + end - begin]]
                 parts = self._redrawn.parts(parts, places)
-            every = rows_of_parts(table, parts, self._state_of, is_settled=self._is_settled)
+            every = rows_of_parts(table, parts, self._states.of, is_settled=self._is_settled)
             for (_, _, process), rows in zip(parts, every, strict=True):
                 is_alone, is_first = self._series.is_alone(process), True
                 for row, at in rows:
@@ -564,7 +555,7 @@ class ConsoleReader:
         following, opening = self._next, self._opening
         if following.is_open or following.is_holding or opening.crash.may_repeat or not opening.has_record:
             return False
-        return len(self._states) + parts < _MAX_PROCESSES
+        return self._states.has_room(parts)
 
     def _rows_of_process(self, row: LogRow, process: Labels) -> list[LogRow]:
         """A row for each series of a process that gets its values, with the label of its training."""
@@ -601,12 +592,3 @@ class ConsoleReader:
         if values.labels is None:
             return self._series.labels_of_process(line.labels)
         return self._series.labels_of(values.labels, line.labels)
-
-    def _state_of(self, process_labels: Labels) -> DialectState:
-        if (state := self._state_by_labels.get(process_labels)) is not None:
-            return state
-        process = "/".join(value for _, value in process_labels)
-        if process not in self._states and len(self._states) >= _MAX_PROCESSES:
-            return self._states.setdefault("", {})
-        state = self._state_by_labels[process_labels] = self._states.setdefault(process, {})
-        return state
