@@ -25,9 +25,12 @@ class AffectedDatasetThresholds(Thresholds):
     """Standard errors by which the second half of these points must differ from the first for the level to
     move on as it did: of a loss that falls steeply, the middle of 64 points is far above the latest ones."""
     clear_errors: float = 4.0
-    """Standard errors by which the single dataset must have risen."""
+    """Standard errors by which the single dataset must have risen, and from which on another one's rise is
+    clear."""
     others_share: float = 0.3
     """Share of its rise that each other dataset must stay below."""
+    clear_share: float = 0.1
+    """Share of its rise from which on another dataset has risen, too, if it is clear: by `clear_errors`."""
     calm_errors: float = 1.0
     """Standard errors by which they must stay below it, or exceed it, while there are points to wait for."""
     sampled_points: int = 3
@@ -93,9 +96,15 @@ class _Rises:
         most = self.thresholds.others_share * self.highest
         if self.clearness <= self.thresholds.clear_errors:
             return -1
-        if any(rise - margin * noise >= most for rise, noise in self.others):
+        if any(rise - margin * noise >= most or self._is_clear(rise, noise) for rise, noise in self.others):
             return -1
         return self.number if all(rise + margin * noise < most for rise, noise in self.others) else None
+
+    def _is_clear(self, rise: float, noise: float) -> bool:
+        """Whether another dataset has risen beyond doubt, and by more than the damage that bad batches of one
+        dataset do to all."""
+        is_large = rise >= self.thresholds.clear_share * self.highest
+        return is_large and rise > self.thresholds.clear_errors * noise
 
 
 def _rise(

@@ -49,6 +49,12 @@ def test_a_rise_of_both_that_shows_late_in_one_is_one_of_both() -> None:
     assert named(affected([2.0, 2.4, 5.0, 5.5, 5.0], [8.0, 9.0, 8.5, 8.0, 9.0])) is None
 
 
+def test_a_clear_rise_of_another_dataset_is_one_of_both_however_high_the_first_is() -> None:
+    assert named(affected([180.0, 170.0], [1000.0, 900.0])) is None
+    assert named(affected([60.0, 50.0], [1000.0, 900.0])) == "loss/b"  # what bad batches of one do to all
+    assert named(affected([1.5, 1.0], [12.0, 12.0])) == "loss/b"  # maybe chance
+
+
 def test_a_short_rise_is_not_thinned_out_by_waiting() -> None:
     web, code = [1.8, 2.4, *[0.0] * 8], [7.0, 7.5, *[0.0] * 8]
     found = affected(web, code)
@@ -58,4 +64,4 @@ def test_a_short_rise_is_not_thinned_out_by_waiting() -> None:
 
 @pytest.mark.parametrize("points", [2, 3])
 def test_it_is_unknown_until_enough_points_tell(points: int) -> None:
-    assert affected([2.6] * points, [8.0] * points) is None
+    assert affected([2.2] * points, [8.0] * points) is None
