@@ -39,7 +39,7 @@ def unwrap_lines(text: bytes) -> bytes:
     """Complete lines, of which those in records are as their programs printed them; as many bytes."""
     if (text.startswith(b"{") or b"\n{" in text) and _RECORD.search(text) is not None:
         return _without_records(text)
-    if b"stdout P " in text or b"stderr P " in text:
+    if b" P " in text and (b"stdout P " in text or b"stderr P " in text):
         return _joined(text)
     return text
 

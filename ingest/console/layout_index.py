@@ -73,7 +73,11 @@ class KnownLines:
         found: dict[int, list[int]] = {key: [] for key in keys}
         of_key = found.get
         for numbers in map(self._numbers, places):
-            for number, key in zip(numbers, self._keys[numbers.start : numbers.stop], strict=True):
+            of_lines = self._keys[numbers.start : numbers.stop]
+            if len({*of_lines}) == 1 and (alike := of_key(of_lines[0])) is not None:
+                alike += numbers
+                continue
+            for number, key in zip(numbers, of_lines, strict=True):
                 if (alike := of_key(key)) is not None:
                     alike.append(number)
         return {key: alike for key, alike in found.items() if alike}

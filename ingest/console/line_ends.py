@@ -24,6 +24,7 @@ def with_newlines(text: bytes) -> bytes:
     Positions stay as they are.
     """
     text = text.replace(b"\r", b"\n") if b"\r" in text else text
-    if b"/" in text and _MAY_BE_GLUED.search(text) is not None:
+    may_be_glued = b"s/step" in text or (b"<" in text and b"/" in text)
+    if may_be_glued and _MAY_BE_GLUED.search(text) is not None:
         return _GLUED.sub(lambda end: end[0][:-1] + b"\n", text)
     return text
