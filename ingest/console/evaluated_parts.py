@@ -21,10 +21,32 @@ _TRAINING_AHEAD = re.compile(
     r"(?:^|[\s\[(|])(?:[Tt]rain(?:ing)?|TRAIN(?:ING)?)[\])]?(?: (?:set|data))?[ \t]{0,4}[-:|>]{1,2} $"
 )
 """What a line says of its own data before its first metric: `Train - Loss: 9.2`; no logger's name."""
+BEGINS_TRAINING = (
+    r"(?:start|begin|resum)(?:n?ing|e)?(?: the)?(?: model)? train(?:ing)?(?: (?:loop|phase|now))?"
+    r"[^\w\n]{0,20}$"
+)
+"""What ends an evaluation before the training: `Starting training...`."""
+_TRAINING_BEGINS = re.compile(rf"(?i)(?:.{{0,120}}[ \]>:-]|[^\w\n]{{0,20}}){BEGINS_TRAINING}")
 _DATA_OF_NAME = re.compile(
     r"(?i)(?:train(?:ing)?|(?P<evaluation>val(?:id(?:ation|ating)?)?|test(?:ing)?|eval(?:uation)?|dev))"
     r"(?=[ _/-])"
 )
+
+
+def begins_training(line: str) -> bool:
+    """Whether a line says that the training begins."""
+    return _TRAINING_BEGINS.fullmatch(line) is not None
+
+
+def note_before_training(state: dict[str, Any]) -> None:
+    """Note that the lines that are read next are of an evaluation before the training, at the step 0."""
+    state["heading"], state["before training"] = 0, True
+
+
+def forget_heading_before_training(state: dict[str, Any]) -> None:
+    """Note that the training begins: what follows is at no step yet."""
+    if state.pop("before training", False):
+        state.pop("heading", None)
 
 
 def heading_of_line(text: str, state: dict[str, Any]) -> str:

@@ -9,7 +9,12 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import DialectState, LineKind
-from holter.ingest.console.evaluated_parts import end_evaluation
+from holter.ingest.console.evaluated_parts import (
+    BEGINS_TRAINING,
+    begins_training,
+    end_evaluation,
+    forget_heading_before_training,
+)
 from holter.ingest.console.line_words import DATA_SPLIT
 from holter.ingest.console.pattern_search import LinearPattern
 from holter.ingest.console.settings_in_blocks import is_section_of_settings
@@ -27,12 +32,6 @@ _ON_TRAINING_DATA = (
 )
 """An evaluation of the data of the training: `Checking accuracy on training data`."""
 _EVALUATES_TRAINING = re.compile(rf"(?i){_ON_TRAINING_DATA}")
-_BEGINS_TRAINING = (
-    r"(?:start|begin|resum)(?:n?ing|e)?(?: the)?(?: model)? train(?:ing)?(?: (?:loop|phase|now))?"
-    r"[^\w\n]{0,20}$"
-)
-_TRAINING_BEGINS = re.compile(rf"(?i)(?:.{{0,120}}[ \]>:-]|[^\w\n]{{0,20}}){_BEGINS_TRAINING}")
-"""What ends an evaluation before the training: `Starting training...`."""
 _LONGEST = 60
 _SPEAKER = re.compile(r"<\w{1,40}> ")
 """The part of a program that prints a line: `<trainer> on testing set:`."""
@@ -56,9 +55,11 @@ def announce(line: str, state: DialectState) -> None:
         return
     text = _SPEAKER.sub("", line.strip(), count=1)
     note_heading_of_subject(text, axis)
-    is_of_training = _OF_TRAINING.fullmatch(text) or _TRAINING_BEGINS.fullmatch(text)
-    if is_of_training is not None and "plain lines" in state:
+    begins = begins_training(text)
+    if (begins or _OF_TRAINING.fullmatch(text) is not None) and "plain lines" in state:
         end_evaluation(state["plain lines"])
+        if begins:
+            forget_heading_before_training(state["plain lines"])
         return
     if _EVALUATES_TRAINING.match(text) is not None and "plain lines" in state:
         state["plain lines"]["evaluating"] = "eval/train"
@@ -89,7 +90,7 @@ EVALUATION_HEADINGS = LineKind(
         rb"|(?:^|[ \]>:-])"
         + _ON_TRAINING_DATA.encode()
         + rb"|(?:^|[ \]>:-])"
-        + _BEGINS_TRAINING.encode()
+        + BEGINS_TRAINING.encode()
         + rb"|^[ \t]{0,20}(?:[=>#*+-]{1,10}[ \t]{0,4})?"
         rb"(?:train(?:ing)?|val(?:id(?:ation|ating)?)?|test(?:ing)?|eval(?:uati(?:on|ng))?"
         rb"|dev)[ \t\r]{0,8}$"

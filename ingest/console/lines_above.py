@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from holter.ingest.console.data_names import is_of_evaluation
 from holter.ingest.console.dialect import DialectState
+from holter.ingest.console.evaluated_parts import begins_training, note_before_training
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_settings import is_learning_rate, is_of_model, is_setting
 from holter.ingest.console.line_shapes import LineShape
@@ -86,7 +87,7 @@ def lines_due_before(line: str, state: DialectState) -> list[LineAbove]:
         return [LineAbove(*each) for _, each in above["lines"]]
     known = _known(line)
     if "first" not in above:
-        return _rows_above(known.shape, line, state)
+        return _before_training(line, state) or _rows_above(known.shape, line, state)
     if rows := _rows_of_epoch(known, state):
         return rows
     templates = [template for template, _ in above["lines"]]
@@ -192,6 +193,20 @@ def remaining(state: DialectState) -> list[LineAbove]:
     else:
         del state["above"]
     return [LineAbove(*each) for _, each in lines]
+
+
+def _before_training(line: str, state: DialectState) -> list[LineAbove]:
+    """The results of an evaluation right above the line with which the training begins, at the step 0.
+
+    Those of a training that is resumed are at an unknown one.
+    """
+    if not begins_training(line.strip()) or "resum" in line.lower():
+        return []
+    lines = [*_last_evaluation(state["above"]["lines"])]
+    if lines:
+        state["above"]["lines"] = []
+        note_before_training(state.setdefault("plain lines", {}))
+    return lines
 
 
 def _rows_above(shape: LineShape, line: str, state: DialectState) -> list[LineAbove]:

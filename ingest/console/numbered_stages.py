@@ -18,8 +18,8 @@ _STAGE = re.compile(
     r"[\])]?(?: ?[:.]| [-\u2013\u2014])? (?P<words>[A-Z][^\n]{2,80})$"
 )
 _SETS_UP = re.compile(
-    r"(?i)(?:creat|load|prepar|pre-?process|download|fetch|read|pars|generat|import|install|check|validat"
-    r"|collect|clean|extract|set(?:ting)? ?-?up|configur|initiali[sz]|build|split|convert|tokeni[sz])"
+    r"(?i)(?:creat|load|prepar|pre-?process|download|fetch|read|pars|import|install|check|validat"
+    r"|clean|extract|set(?:ting)? ?-?up|configur|initiali[sz]|build|split|convert|tokeni[sz])"
     r"\w{0,5}\b[^\n]{0,60}\b(?:data\w{0,8}|model|tokeni[sz]er|environment|corpus|features?|files?"
     r"|libraries|packages|config\w{0,10}|settings|images|samples|splits?|vocab\w{0,6}"
     r"|checkpoint|weights|network|dependencies)\b"

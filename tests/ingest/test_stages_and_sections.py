@@ -89,3 +89,20 @@ def test_words_of_what_was_done_name_no_model(tmp_path: Path) -> None:
     text = "Epoch 1/3\nloss: 0.5\nModel created:\n" + "".join(f"Epoch {n}/3\nloss: 0.{n}\n" for n in N)
     run = read_log(tmp_path, text)
     assert all(not key.labels or dict(key.labels).keys() <= {"repeat"} for key in run.data.series)
+
+
+@pytest.mark.parametrize("prefix", ["", "2026-03-01 10:00:00,123 - INFO - "])
+@pytest.mark.parametrize("heading", ["", "First Validation...\n"])
+def test_an_evaluation_right_above_the_training_is_before_it(
+    tmp_path: Path, prefix: str, heading: str
+) -> None:
+    text = f"Rows: 300\n{heading}Val - Loss: 13.5, Aux: 2.75\nStarting training...\n" + _EPOCHS
+    text = "".join(f"{prefix}{line}" for line in text.splitlines(keepends=True))
+    steps = steps_of(read_log(tmp_path, text))
+    assert steps["Loss"] == steps["Aux"] == [1, 2, 3]
+    assert steps["val/Loss"] == steps["val/Aux"] == [0, 1, 2, 3]
+
+
+def test_amounts_of_data_above_the_training_are_no_evaluation(tmp_path: Path) -> None:
+    text = "Train samples: 600\nVal samples: 200\nVal batches: 25\nStarting training...\n" + _EPOCHS
+    assert {step for steps in steps_of(read_log(tmp_path, text)).values() for step in steps} == {1, 2, 3}
