@@ -12,6 +12,7 @@ from typing import Any
 from holter.ingest.console.evaluated_parts import end_evaluation
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_shapes import LineShape
+from holter.ingest.console.line_words import DATA_SPLIT
 
 _STAGE = re.compile(
     r"(?i)(?:^|[\s\]|>:-])(?:step ?#?|\[(?:step )?)(?P<number>\d{1,2})(?: ?(?:/|of) ?\d{1,2})?"
@@ -42,8 +43,16 @@ def is_stage(line: str, shape: LineShape, axis: dict[str, Any]) -> bool:
         axis.pop(_STAGES, None)
         return False
     axis[_STAGES] = [number, words]
-    if shape.split:
-        axis["evaluating"] = shape.split
+    if data := shape.split or _evaluated(words):
+        axis["evaluating"] = data
     else:
         end_evaluation(axis)
     return True
+
+
+def _evaluated(words: str) -> str:
+    """The data that a stage evaluates, in its words: `Evaluating on the test set`."""
+    if _SETS_UP.search(words) is not None or "train" in words.lower():
+        return ""
+    found = [match[2].lower() for match in DATA_SPLIT.finditer(words) if match[2]]
+    return next((data for data in found if not data.startswith("eval")), "".join(found[:1]))

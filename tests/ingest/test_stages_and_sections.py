@@ -79,6 +79,19 @@ def test_stages_of_a_program_are_no_steps(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("words", "data"),
+    [("Evaluating on the test set", "test/"), ("Evaluation", "evaluation/"), ("Comparing models", "")],
+)
+def test_a_stage_says_what_is_evaluated(tmp_path: Path, words: str, data: str) -> None:
+    text = (
+        "[1/4] Loading the dataset\n  Train: 140 samples\n[2/4] Building a model\n[3/4] Fitting\n"
+        + "".join(f"Epoch {n}/3: loss=0.{n}\n" for n in N)
+        + f"[4/4] {words}\n  Accuracy: 0.85\n"
+    )
+    assert steps_of(read_log(tmp_path, text)) == {"loss": [1, 2, 3], f"{data}Accuracy": [3]}
+
+
 @pytest.mark.parametrize("words", ["Generating answers", "Loading data"])
 def test_steps_with_the_same_words_are_of_the_training(tmp_path: Path, words: str) -> None:
     text = "".join(f"Step {n}: {words}\nreward: 0.{n}\nloss: 1.{n}\n" for n in range(1, 6))
