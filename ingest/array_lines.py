@@ -10,7 +10,7 @@ import re
 
 LINE_END = b"\x0b"
 """What stands for the end of a line within an array."""
-_MOST_BYTES = 4000
+MOST_BYTES = 4000
 """Bytes of an array; longer ones are weights or histories, and not the values of a step."""
 _GOES_ON = re.compile(rb"\n(?=[ \t]{1,60}(?:[-+]?[.\d]|nan\b|inf\b))")
 """The end of a line above one that begins with space and a number."""
@@ -32,7 +32,7 @@ def join_arrays(text: bytes) -> bytes:
             continue
         first = match.start() - text.endswith(b"\r", 0, match.start())
         begin = _begin(text, match.start(), done)
-        end = -1 if begin < 0 else text.find(b"]", match.end(), begin + _MOST_BYTES)
+        end = -1 if begin < 0 else text.find(b"]", match.end(), begin + MOST_BYTES)
         if end < 0 or _INSIDE.fullmatch(text, match.end(), end) is None:
             continue
         found += [text[done:first], text[first:end].replace(b"\r", b" ").replace(b"\n", LINE_END)]
@@ -42,7 +42,7 @@ def join_arrays(text: bytes) -> bytes:
 
 def without_open_array(text: bytes) -> bytes:
     """Complete lines without those at their end whose array is open; all if these are long."""
-    opening = text.rfind(b"[", max(0, len(text) - _MOST_BYTES))
+    opening = text.rfind(b"[", max(0, len(text) - MOST_BYTES))
     if opening < 0 or not text.endswith(b"\n"):
         return text
     end = text.find(b"\n", opening)
@@ -52,7 +52,7 @@ def without_open_array(text: bytes) -> bytes:
 
 def _begin(text: bytes, end: int, first: int) -> int:
     """Where the bracket is that the line before a line end opens, with numbers behind it; -1 without any."""
-    start = max(text.rfind(b"\n", first, end) + 1, first, end - _MOST_BYTES)
+    start = max(text.rfind(b"\n", first, end) + 1, first, end - MOST_BYTES)
     opening = text.rfind(b"[", start, end)
     if opening < 0 or text[opening - 1 : opening] == b"[" or text.find(b"]", opening, end) >= 0:
         return -1

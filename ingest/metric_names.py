@@ -16,8 +16,11 @@ _METRIC = re.compile(
     r"|\b(?:win|success)[\s_-]?(?:rate|ratio)|silhouette|brier|deviance|abs.?rel|f-measure|(?<![a-z\d])nmi(?![a-z\d])"
     r"|\blearn\b|\b(?:sec|samples?|tokens?|images?)/\w|^[23]d$"
 )
-_WEIGHT = re.compile(r"(?i)[ _.-](?:weights?|factor|coef(?:f|ficient)?|lambda)(?: \d+)?$")
-"""How names of settings end that weight a metric: `qa_loss_factor`."""
+_WEIGHT = re.compile(
+    r"(?i)(?<!kappa)(?<!dice)(?<!jaccard)(?<!pearson)(?<!spearman)(?<!silhouette)(?<!correlation)"
+    r"[ _.-](?:weights?|factor|coef(?:f|ficient)?|lambda)(?: \d+)?$"
+)
+"""How names of settings end that weight a metric: `qa_loss_factor`, but not `dice_coef`."""
 
 
 def is_metric_name(name: str) -> bool:

@@ -18,6 +18,7 @@ from typing import IO, BinaryIO, NamedTuple, cast
 
 from typing_extensions import Buffer
 
+from holter.ingest.array_lines import MOST_BYTES, without_open_array
 from holter.types import Unreadable
 
 HEAD_BYTES = 64 * 1024
@@ -119,13 +120,16 @@ def _recoded(file: BinaryIO, codec: str) -> BinaryIO:
 
 
 class WithLineEnd(io.RawIOBase):
-    """A text that is complete, with an end of its last line if that has none."""
+    """A text that is complete, with an end of its last line or of an array if these have none."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file, self._at = file, 0
         self._size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, self._size - 1))
-        self._end = b"\n" if file.read(1) not in (b"", b"\n", b"\r") else b""
+        file.seek(max(0, self._size - MOST_BYTES))
+        last = file.read(MOST_BYTES)
+        self._end = b"" if last.endswith((b"\n", b"\r")) or not last else b"\n"
+        if without_open_array(last + self._end) != last + self._end:
+            self._end += b"]\n"
 
     def readable(self) -> bool:
         return True

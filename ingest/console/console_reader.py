@@ -315,7 +315,8 @@ class ConsoleReader:
     ) -> None:
         """Add the rows of the values of a line, or hold them back until their step is known."""
         kind = found.kind
-        has_later = item.may_go_back and self._writers.has_at(item.step, item.values)
+        # those at its own step it may replace
+        has_later = item.may_go_back and self._writers.has_at(item.step + item.is_provisional, item.values)
         if has_later or (item.is_running and (self._restarts or self._next.begins)):
             return  # a series that has later points already would go back
         # the clock of the line itself states no time zone, the prefix does

@@ -2,7 +2,8 @@
 
 Below such a record, unlike below a heading, may be anything, such as what is printed once for all data. Lines
 are of the evaluation above them if lines of the same names were below the training's record of that step;
-later ones of these names are, too.
+later ones of these names are, too. Where the evaluation is printed first, its first parts are known for such
+as those of the training come.
 """
 
 from __future__ import annotations
@@ -93,3 +94,22 @@ def data_of_parts(names: Collection[str], step: int, state: dict[str, Any]) -> s
         return ""
     state["parts of both"] = [*dict.fromkeys((*both, *steps.keys() & {*names}))]
     return data
+
+
+def parts_of_evaluation(
+    values: Mapping[str, float], step: int, state: dict[str, Any]
+) -> dict[str, float] | None:
+    """The values of the evaluation of a step whose line had the names of this one of the training.
+
+    `values` are those of a line that counts nothing, below the record of an evaluation or of the training.
+    """
+    data = state.get("evaluated above", "")
+    if data:
+        state["first parts"] = [step, data, dict(values)]
+        return None
+    at, data, first = state.get("first parts", (None, "", {}))
+    if at != step or first.keys() != values.keys() or all(map(is_setting, values)):
+        return None
+    del state["first parts"]
+    state["parts of both"] = [*dict.fromkeys((*state.get("parts of both", ()), *values))]
+    return {f"{data}/{name}": value for name, value in first.items()}

@@ -130,6 +130,8 @@ def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None
     words = field.english.lower().translate(_SEPARATORS).split()
     if words and (compound := _INDEX.fullmatch(words[-1])) is not None:  # `batchnum`
         words[-1:] = [compound[1], compound[2]]
+    if words[-1:] == ["i"] and words[-2:-1] == ["batch"] and not before:
+        return Counter.STEP  # `batch i:20, episode_len:28`, which go on
     if _ends_in_index(words) or (field.total_index >= 0 and words[1:] == ["count"]):  # `batch count 20/400`
         words.pop()
     if not words:

@@ -87,6 +87,8 @@ _WITH_TOTAL = re.compile(
     r"(?i)\b(epochs?|steps?|iter(?:ation)?s?|batch|episodes?) ?/ ?total(?=\s?[:=]\s{0,8}$)"
 )
 """What says behind what counts that its total is behind it: `Epoch / total: 3 / 90`."""
+_PERCENTILE = re.compile(r"\d{1,2}(?:st|nd|rd|th|%)? ?(?:percentile|quantile)")
+"""A number that says how a metric is distributed which is before it."""
 _NESTED_KEY = re.compile(r"['\"]([\w. -]{1,60})['\"] ?: ?\{|\}")
 """A dictionary within one begins or ends: `{'daily': {'loss': 0.5}}`."""
 _MODULE = re.compile(r"(?:^|[\s|])(?:(?:[A-Za-z_]\w*\.)+\w+:(?:[\w<>]+:)?|[A-Za-z_]\w*:[\w<>]+:)$")
@@ -113,7 +115,9 @@ _CLOSING = re.compile(r"(?: ?[A-Za-z]{1,20}){0,3}\) ?[:=]\s*$")
 """What follows a number that is a part of a name: `reward (last 100 episodes): 0.5`."""
 _ENCLOSED = re.compile(r" ?\(((?:[A-Za-z]{1,20}:? ){0,3})$")
 """What is before such a number."""
-_OVER = re.compile(r"([A-Za-z][A-Za-z ]{1,40}?) (?:over|of|in|for|across)(?: the)?(?: last| past)? $")
+_OVER = re.compile(
+    r"([A-Za-z][A-Za-z ]{1,40}?) (?:(?:over|of|in|for|across)(?: the)?(?: last| past)?|(?:last|past)) $"
+)
 _COUNTED_EPISODES = re.compile(
     r" (?:[a-z]+ )?(?:episodes|games|runs|trials|rollouts|batches|iterations|steps)"
     r"(?:\)?\s?[:=]\s*| (?:is|was):? )$"
@@ -369,7 +373,9 @@ class _FieldReader:
         else:
             self._measured = ""
             name = self._of_parts(NumberName(name, marked, before))
-        if name.lower() in STATISTICS and self._is_explained(before):
+        if _PERCENTILE.fullmatch(name) is not None and before.strip() == "," and self._last_name:
+            name = f"{self._last_name.partition(' (')[0]} ({name})"  # `loss: 0.5, 90th percentile: 0.8`
+        elif name.lower() in STATISTICS and self._is_explained(before):
             name = f"{self._last_name.partition(' (')[0]} ({name})"  # `loss: 0.5 (mean: 0.4, std: 0.1)`
         if counts(name):
             self._section = ""  # `Metrics(epoch=3, loss=0.5)` says nothing of the loss

@@ -19,22 +19,22 @@ _GLUED = "|".join(
     for word in words.split("|")
 )
 """What counts, right before its number: `iter120 loss 0.5`; `batch32` may name a training by its setting."""
-_GLUED_METRICS = "|".join(
-    rf"(?<=\s[{word[0]}{word[0].upper()}]{word[1:]})"
-    for word in (
-        "loss",
-        "acc",
-        "accuracy",
-        "perplexity",
-        "ppl",
-        "error",
-        "reward",
-        "score",
-        "recall",
-        "precision",
-    )
+_METRICS = (
+    "loss",
+    "acc",
+    "accuracy",
+    "perplexity",
+    "ppl",
+    "error",
+    "reward",
+    "score",
+    "recall",
+    "precision",
 )
+_GLUED_METRICS = "|".join(rf"(?<=[\s,;(|][{word[0]}{word[0].upper()}]{word[1:]})" for word in _METRICS)
 """What is measured, right before its number: `loss2.5 perplexity90.5`."""
+_GLUED_NAMES = "|".join(rf"(?<=[a-z]{word.capitalize()})|(?<=_{word})" for word in _METRICS)
+"""The same with words before it, where no file may be named so: `trainLoss0.5`, `val_acc0.9`."""
 # times, durations, versions, addresses and hexadecimal numbers are tokens, too, so that no part of them is
 # taken for a number
 _TOKEN = re.compile(
@@ -42,8 +42,10 @@ _TOKEN = re.compile(
     r"(?:(?<![0-9A-Za-z_.@^\u00c0-\u1fff])(?<![A-Za-z][-+~])(?<![0-9]e\+)"
     rf"(?!{NUMBER_OF_NAME})"
     rf"|(?=\d{{1,9}}(?:[,:\s\])|]|$))(?:{_GLUED})"
-    r"|(?:(?<=^[eE]poch)|(?<=[\s\[(|,:@-][eE]poch)|(?<=^[eE]poch_)|(?<=[\s\[(|,:-][eE]poch_))(?!-)"
+    r"|(?:(?<=^[eE]poch)|(?<=[\s\[(|,:@-][eE]poch)|(?<=^[eE]poch_)|(?<=[\s\[(|,:-][eE]poch_))(?![-.])"
     rf"|(?=\d{{1,9}}\.\d)(?:{_GLUED_METRICS})"
+    rf"|(?=\d{{1,9}}\.\d{{1,20}}(?:[eE]-\d{{1,3}})?(?:[\s,;:|)\]]|$))(?:{_GLUED_NAMES})"
+    r"|(?<=[eE]poch\.)(?=\d{1,6}(?:[:,\s\])|]|$))"
     r"|(?<=[ _][nN]o\.)(?=\d)|(?<=[eE]poch-)(?=\d{1,6}(?:[:,\s\])|]|$))"
     r"|(?:(?<=\s[sS]tep_)|(?<=^[sS]tep_)|(?<=\s[iI]ter_)|(?<=^[iI]ter_))(?=\d{1,9}: {0,4}[A-Za-z])"
     r"|(?<![^\s|(]\[[eE])(?<=\[[eE])(?=\d{1,6}\])"

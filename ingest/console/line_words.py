@@ -62,7 +62,7 @@ ROWS = COUNTED_ROWS | {"class", "dataset", "agent", "domain", "player", "speaker
 """Words before a number that tells one of several apart, each with lines of its own."""
 ROWS_AHEAD = ROWS | {"seed", "model"}
 """The same at the beginning of a line, elsewhere what was set."""
-INDEX_WORDS = frozenset({"number", "no", "num", "idx", "index", "id", "nr"})
+INDEX_WORDS = frozenset({"number", "no", "num", "idx", "index", "id", "nr", "i"})
 NOT_METRICS = frozenset(
     {"cuda", "npu", "xpu", "mps",
      "eta", "required", "remaining", "elapsed", "left", "day", "days", "rank", "pid", "seed",

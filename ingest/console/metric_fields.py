@@ -18,6 +18,8 @@ from holter.ingest.console.line_words import (
 from holter.ingest.metric_names import is_metric_name
 
 _SLASHES_OF_PATH = 5
+_MEANS = frozenset({"average", "avg", "mean", "median"})
+"""Words before what is counted that say that it was counted several times."""
 _SOURCE_FILE = re.compile(r"\.(?:py|cc|cpp|cu|cuh|c|h|go|rs|java|js|lua|m)$")
 _SOURCE_SUFFIXES = frozenset({"py", "cc", "cpp", "cu", "h"})
 
@@ -44,7 +46,7 @@ def is_metric(field: NumberField) -> bool:
     if stem and (end in LONE_UNITS or is_metric_name(stem)):  # `RSS_MB`, no minibatch; `train_loss_epoch`
         return True
     counts = (last in STEPS and lower != "steps") or last in EPOCHS or last in BATCHES
-    if counts and not _is_duration(lower):
+    if counts and not (_is_duration(lower) or is_mean_of_counts(lower)):
         return False  # `warm-up steps: 100`
     return field.marked or field.clean or is_metric_name(name) or name[:1].isupper()
 
@@ -59,7 +61,31 @@ def _is_share_of(name: str) -> bool:
     return name.lower().rpartition(" ")[2] in ("acc", "accuracy", "correct")
 
 
+def is_mean_of_counts(name: str) -> bool:
+    """Whether a name is that of how many steps or the like several episodes took: `average steps`."""
+    first, *others = name.split()
+    return first.rstrip(".") in _MEANS and others[-1:] != [] and others[-1].endswith("s")
+
+
 def _is_duration(name: str) -> bool:
     """Whether a name that ends with what is counted says how long that took: `time_epoch`, no `time step`."""
     words = name.split()
     return not DURATIONS.isdisjoint(words[:-1]) and words[-2:] not in (["time", "step"], ["time", "steps"])
+
+
+def is_of_ratio(field: NumberField, ratio: NumberField, texts: tuple[str, ...]) -> bool:
+    """Whether a number is the quotient of the two before it: `Accuracy: 9821/10000 (98.2%)`, `= 0.982`."""
+    is_next = not field.name and field.index == ratio.total_index + 1
+    return is_next and texts[field.index].strip() in ("=", "(", ": (", "correct (", "->", "→")
+
+
+def has_share(total_index: int, texts: tuple[str, ...]) -> bool:
+    """Whether a per cent in parentheses follows what is counted and its total."""
+    behind = texts[total_index + 1 : total_index + 3] if total_index >= 0 else ()
+    return len(behind) > 1 and behind[0].strip() == "(" and behind[1].startswith("%)")
+
+
+def is_counted_share(field: NumberField, texts: tuple[str, ...]) -> bool:
+    """Whether a number is how many of all were so, whose share is behind it: `solved: 24/32 (75%)`."""
+    is_named = bool(field.name) and (field.marked or field.clean)
+    return is_named and has_share(field.total_index, texts)

@@ -6,6 +6,7 @@ import re
 
 from holter.ingest.console.line_words import DATA_SPLIT
 from holter.ingest.console.number_names import counts
+from holter.ingest.console.numbers_behind import values_behind
 from holter.ingest.metric_names import is_metric_name
 
 _MOST_OF_LIST = 32
@@ -23,6 +24,10 @@ _NAMES_OF_ONE = re.compile(
     r"(?<![\w./])((?:[A-Za-z]{2,20} ?/ ?){1,3}[A-Za-z]{2,20}) ([A-Za-z][\w-]{1,20})\s?[:=]?\s{0,4}$"
 )
 """The same before a word that all have in common: `mean/median reward 12.5/11.0`."""
+_STATISTICS = re.compile(r"(?<![\w.])([A-Za-z]\w{0,20}) ?: ?([\u00b5\u03bc\u03c3mM]{2,4})\s?:? $")
+"""Letters, Greek ones for mean and deviation, of what is computed of a metric: `return:mM 0.2 0.9`."""
+_NAMES_OF_STATISTICS = {"\u00b5": "mean", "\u03bc": "mean", "\u03c3": "std", "m": "min", "M": "max"}
+_DATA_IN_BRACKETS = re.compile(r"\[([A-Za-z]{2,12})\]:? $")
 _METRIC_AHEAD = re.compile(r"(?<![\w.])([A-Za-z][\w@.-]{0,30}) $")
 _RANKS = re.compile(
     r"(?<![\w.])([A-Za-z][\w-]{0,20}[@-])(\d{1,3}(?:/\d{1,3}){0,4}/(?:\d{1,3}|L))\s?[:=]?\s{0,8}$"
@@ -67,7 +72,12 @@ def listed_names(texts: tuple[str, ...]) -> dict[int, str]:
     for index, text in enumerate(texts[:-1]):
         if index:
             text = _UNIT.sub("", text)
-        if (match := _NAMES_OF_ONE.search(text)) is not None:
+        if (data := _data_in_brackets(texts, index)) is not None:
+            listed |= data
+            continue
+        if (match := _STATISTICS.search(text)) is not None:
+            names, signs = [f"{match[1]} ({_NAMES_OF_STATISTICS[letter]})" for letter in match[2]], {""}
+        elif (match := _NAMES_OF_ONE.search(text)) is not None:
             names, signs = [f"{name} {match[2]}" for name in re.split(" ?/ ?", match[1])], {"/"}
         elif (match := _RANKS.search(text)) is not None:
             names, signs = [f"{match[1]}{rank}" for rank in match[2].split("/")], {"/"}
@@ -95,6 +105,16 @@ def listed_names(texts: tuple[str, ...]) -> dict[int, str]:
         if is_run and behind is not None and (is_last or behind not in between):
             listed |= {index + offset: name for offset, name in enumerate(names)}
     return listed
+
+
+def _data_in_brackets(texts: tuple[str, ...], index: int) -> dict[int, str] | None:
+    """The names of two numbers that are those of data in brackets: `[train] 0.5 [validation] 0.4`."""
+    behind = texts[index + 1] if index + 2 < len(texts) else ""
+    pair = [_DATA_IN_BRACKETS.search(text) for text in (texts[index], behind)]
+    if any(match is None or DATA_SPLIT.fullmatch(match[1]) is None for match in pair):
+        return None
+    is_next = behind.strip(" ,|;").startswith("[")
+    return {index + at: match[1] for at, match in enumerate(pair) if match} if is_next else None
 
 
 def _metric_of_data(text: str, names: list[str]) -> str:
@@ -168,7 +188,8 @@ def _last_of_run(texts: tuple[str, ...], index: int, between: tuple[str, ...]) -
 def values_of_lists(texts: tuple[str, ...]) -> dict[int, int]:
     """The first number of the list that a number is in: `acc: [0.5, 0.4]`; `IoU: 0.9 0.8` ends its line.
 
-    So does `acc: 50.5% 60.5%`. A sum is one with its terms: `train==[0.5=0.4 + 0.1]`.
+    So does `acc: 50.5% 60.5%`. A sum is one with its terms: `train==[0.5=0.4 + 0.1]`. How far values vary is
+    one with their mean, `5.1 +/- 0.3`, and so are numbers right behind a metric: `loss 0.5 0.6, acc 0.9`.
     """
     firsts: dict[int, int] = {}
     index, count = 0, len(texts) - 1
@@ -184,5 +205,8 @@ def values_of_lists(texts: tuple[str, ...]) -> dict[int, int]:
             firsts |= dict.fromkeys(range(index + 1, last + 1), index)
         elif last == index and before.endswith((":", "=")) and texts[index + 1].strip() in ("->", "→"):
             firsts |= {index + 1: index}  # `test loss: 6.3 -> 5.7`, before and after
+        elif behind_it := values_behind(texts, index):
+            firsts |= dict.fromkeys(behind_it, index)
+            last = behind_it[-1]
         index = last + 1
     return firsts

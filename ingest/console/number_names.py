@@ -12,7 +12,7 @@ from holter.ingest.metric_names import is_metric_name
 MAX_NAME = 120
 _LONGEST_SHORT_FORM = 5
 _WORD = re.compile(
-    r"(?:\d{1,4}(?:\.\d{1,2}|_)?-?)?[^\W\d][\w./@%+^~\u2019-]*|\d{1,2}%(?= )"
+    r"(?:\d{1,4}(?:\.\d{1,2}|_)?-?)?[^\W\d][\w./@%+^~\u2019-]*|\u2207\w{0,20}|\d{1,2}%(?= )"
     rf"|\d{{1,4}}(?= (?:reward|return|score|[lL]oss|acc))|0?\.\d{{1,2}}(?= {AT_THRESHOLD})"
 )
 """A word of a name; digits at its beginning are part of it, else they would be a number of their own.
@@ -34,14 +34,14 @@ _SUFFIX = re.compile(
 """A unit or the like behind a name: `loss (MSE)`, `acc [%]`, `accuracy (Top-1)`, `mAP (0.5:0.95)`."""
 _EPOCH = re.compile(r"(?:^| )[eE]$")
 """A letter right before a number: `E1 trn 0.5 loss`."""
-_HYPHEN = re.compile(r"(?<=[A-Za-z])-$")
+_HYPHEN = re.compile(r"(?<=[A-Za-z])-$|(?<=poch)\.$")
 _WRAPPER = re.compile(r"(?<![\w.])(?:np\.(?:float64|float32|float16|int64)|float|(?:tf\.T|t)ensor|array)$")
 """What numpy, torch and TensorFlow print around a number: `np.float64(0.02)`."""
 _EMPTY = re.compile(r" ?\(\)(?=\s?[:=]\s{0,8}$)")
 """Brackets with nothing in them between a name and a sign."""
 _EXPLAINED = re.compile(r"(?<=\w) <[A-Za-z_]\w{0,30}>(?=\s?[:=]\s{0,8}$)")
 """The name of a class in angle brackets between a name and a sign: `train loss <loss>=2.3`."""
-_ARROW = re.compile(r" {0,4}(?:->|=>|→)$|(?<= is) {0,4}={2,3}>$")
+_ARROW = re.compile(r" {0,4}(?:-{1,3}>|={1,3}>|(?<![>\w])>{2,3}|→)$")
 OF_EPOCH = r" (?:(?:(?:over|for|in) )?(?:this|the)|over) epoch"
 """What a metric is of, where no number follows that counts: `Training acc over epoch: 0.31`."""
 _ENDS_WITH_EPOCH = re.compile(OF_EPOCH + "$")
@@ -141,7 +141,7 @@ def name_before(text: str) -> NumberName:
         bare = bare.removesuffix(" reached").rstrip("'\"")
     if (dashed := _DASHED.search(text)) is not None and is_metric_name(dashed[1]):
         bare = text[: dashed.end(1)]
-    bare = _HYPHEN.sub("", bare)  # `Epoch-1: loss=0.5`
+    bare = _HYPHEN.sub("", bare)  # `Epoch-1: loss=0.5`, `Epoch.1 loss=0.5`
     marked = len(bare) < len(text)
     if (nested := _NESTED.search(bare)) is not None:
         return NumberName(nested[1], marked, bare[: nested.start(1)])

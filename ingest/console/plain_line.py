@@ -9,7 +9,13 @@ from typing import Any
 from holter.ingest.console.confusion_counts import confusion_counts
 from holter.ingest.console.data_names import is_of_evaluation
 from holter.ingest.console.dialect import DialectState, LineValues
-from holter.ingest.console.evaluated_parts import data_of_parts, end_evaluation, note_data, note_evaluation
+from holter.ingest.console.evaluated_parts import (
+    data_of_parts,
+    end_evaluation,
+    note_data,
+    note_evaluation,
+    parts_of_evaluation,
+)
 from holter.ingest.console.evaluation_names import best_of, metric_name, name_of_best, name_of_mean
 from holter.ingest.console.evaluation_passes import names_of_pass
 from holter.ingest.console.evaluation_steps import (
@@ -31,7 +37,7 @@ from holter.ingest.console.nested_keys import forget_keys, nested_name
 from holter.ingest.console.number_lists import is_history, listed_names, values_of_lists
 from holter.ingest.console.numbered_evaluations import labels_of_evaluation, numbered_evaluation
 from holter.ingest.console.own_counts import counts_itself
-from holter.ingest.console.qualified_names import qualified
+from holter.ingest.console.qualified_names import note_again, qualified
 from holter.ingest.console.recurrence import recurring_values
 from holter.ingest.console.round_steps import is_in_round, is_within_announced, note_named_client, note_round
 from holter.ingest.console.settings_in_objects import as_read
@@ -431,6 +437,8 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
         subject = {**subject, **labels_of_evaluation(numbered, int(step), axis)}
     labels = labels_below(subject, labels_of_line(shape, numbers, axis))
     if shape.about is None and numbered is None:
+        if is_part and not of_parts and (of_data := parts_of_evaluation(values, int(step), axis)):
+            note_again(of_data, step, axis)
         values = qualified(values, parts, shape, step, axis)
     is_one = shape.about is None and shape.row is None and not (row or subject or numbered)
     if is_one and not is_best and ("heading" in axis or (split and has_steps(axis))):

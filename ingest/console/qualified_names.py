@@ -72,8 +72,15 @@ def with_values_again(found: LineValues | None, axis: dict[str, Any]) -> LineRes
     if again := given.pop("again", {}):
         rows.append(LineValues(found.step, again, labels=found.labels))
     if given.pop("is part", False):
-        found = found._replace(is_provisional=True)
+        found = found._replace(is_provisional=True, is_late=given.pop("is second", False))
     return [*rows, found] if rows else found
+
+
+def note_again(values: dict[str, float], step: float, axis: dict[str, Any]) -> None:
+    """Note the names that values of a step should have had, and that the line at hand has those they had."""
+    given = _given(step, axis)
+    given.setdefault("again", {}).update(values)
+    given["is part"] = given["is second"] = True
 
 
 def _given(step: float, axis: dict[str, Any]) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from holter.ingest.console.subjects_above import labels_below, subject_labels
 from holter.ingest.console.training_sections import section_labels
 from holter.ingest.metric_names import is_metric_name
 
-_DEVIATION = re.compile(r" ?(?:±|\+/?-) ?\d[\d.e+-]*(?=%?\s*$)")
+_DEVIATION = re.compile(r" ?(?:±|\+/?-) ?(?P<value>\d[\d.e+-]*)(?=%?\s*$)")
 """How much a result varies, behind it: `21.64 ± 3.10`."""
 LARGEST_GAP = 100
 """Bytes between lines of a block: an empty line, and the heading of a part of it."""
@@ -67,7 +67,8 @@ def parse_result(line: str, state: DialectState) -> LineResult:
     if block.get("is settings") and not is_metric_name(result[0]):
         return None
     data = axis.get("evaluating", "") or data_of_parts([result[0]], step, axis)
-    values = {metric_name(nested_name(result[0], axis), data): result[1]}
+    name = metric_name(nested_name(result[0], axis), data)
+    values = {name: result[1], **_spread(name, line)}
     is_measured = is_metric_name(result[0]) and "loss" not in result[0].lower()
     block["is known"] |= is_measured or _is_of_data(result[0])
     if block["is known"]:
@@ -77,6 +78,13 @@ def parse_result(line: str, state: DialectState) -> LineResult:
     if len(block["waiting"]) < _MOST_WAITING:
         block["waiting"] |= values
     return None
+
+
+def _spread(name: str, line: str) -> dict[str, float]:
+    """How much the result of this name varies, if the line says so."""
+    found = _DEVIATION.search(line)
+    value = None if found is None else value_of(found["value"])
+    return {} if value is None else {f"{name} (std)": value}
 
 
 def _is_of_data(name: str) -> bool:

@@ -48,8 +48,9 @@ from holter.ingest.console.line_subjects import label_of, subject_of, word_of_ro
 from holter.ingest.console.line_tokens import is_time
 from holter.ingest.console.line_words import DATA_SPLIT, ENDS, INDEX_WORDS, QUALIFIERS, ROUNDS
 from holter.ingest.console.logger_lines import logger_line
-from holter.ingest.console.metric_fields import is_metric
+from holter.ingest.console.metric_fields import has_share, is_counted_share, is_metric, is_of_ratio
 from holter.ingest.console.number_lists import values_of_lists, with_words, without_calls
+from holter.ingest.console.numbers_behind import name_of_value, scale_of_spread
 from holter.ingest.metric_names import is_metric_name
 from holter.translated_words import in_english
 
@@ -245,6 +246,10 @@ class _ShapeReader:
         if field.index not in self._measured and _is_epoch_of_loss(field, behind):
             self._named_ahead = field.name
             field = replace(field, name="epoch")
+        first = -1 if field.name else self._lists.get(field.index, -1)
+        if first in self._names_of_lists:
+            self._add_behind(field, before, first)
+            return
         is_list = behind.strip() == "," and before.endswith(_LIST_OF_KEY)  # of the steps of a history
         counter = None if is_list or field.index in self._measured else self._counter(field)
         if counter is not None:
@@ -254,18 +259,25 @@ class _ShapeReader:
                 self._add_counter(field, counter)
         elif not field.name and field.marked and self._counters and not self._metrics:
             self._add_named_ahead(field)
-        elif self._ratio is not None and _is_of_ratio(field, self._ratio, self._texts):
+        elif self._ratio is not None and is_of_ratio(field, self._ratio, self._texts):
             self._metrics[-1] = replace(self._metrics[-1], index=field.index, scale=field.scale)
-        elif not field.name and self._lists.get(field.index) in self._names_of_lists:
-            name = numbered(self._names_of_lists[self._lists[field.index]], self._names)
-            self._names[name] = None
-            self._metrics.append(MetricField(name, field.index, field.scale))
         elif self._is_mean_of_evaluation(field):
             name = numbered(f"{self._metrics[-1].name}/mean", self._names)
             self._names[name] = None
             self._metrics.append(MetricField(name, field.index, field.scale))
-        elif (field.index in self._measured and field.name) or is_metric(field):
+        elif is_metric(field) or is_counted_share(field, self._texts) or self._is_no_count(field):
             self._add_metric(field)
+
+    def _is_no_count(self, field: NumberField) -> bool:
+        """Whether a number has the name of what counts, but counts nothing."""
+        return field.index in self._measured and bool(field.name)
+
+    def _add_behind(self, field: NumberField, before: str, first: int) -> None:
+        """Add a number that is of the metric of the first of some numbers."""
+        name = numbered(name_of_value(self._names_of_lists[first], before), self._names)
+        self._names[name] = None
+        scale = scale_of_spread(before) or 1.0
+        self._metrics.append(MetricField(name, field.index, field.scale * scale))
 
     def _is_mean_of_evaluation(self, field: NumberField) -> bool:
         """Whether a number in brackets is the mean of those of an evaluation: `val loss: 1.62 (1.58)`.
@@ -310,7 +322,7 @@ class _ShapeReader:
             if counter is Counter.EPOCH and field.before.strip() == "*":  # `1/10 * Epoch 1 (train): `
                 self._counters.clear()
                 return counter
-            if counter is Counter.STEP and _is_share(self._counters[0], self._texts):
+            if counter is Counter.STEP and has_share(self._counters[0].total_index, self._texts):
                 self._counters.clear()
                 return Counter.GLOBAL_STEP  # `1/3000 (  0.03%) itr: 5001`
             is_batch = counter is Counter.BATCH or (counter is Counter.STEP and field.name)
@@ -483,7 +495,7 @@ class _ShapeReader:
         named = {each.counter for each in counters if each is not self._unnamed}
         if len(counters) > 2 and self._unnamed is not None and Counter.EPOCH in named:
             counters.remove(self._unnamed)  # `(0/8)`, a rank, before the epoch and the batch
-        if counters == [self._unnamed] and _is_share(counters[0], texts) and "[" in texts[0]:
+        if counters == [self._unnamed] and has_share(counters[0].total_index, texts) and "[" in texts[0]:
             counters[0] = replace(counters[0], counter=Counter.BATCH)  # `[3200/60000 (5%)]`, of the data
         if not self._split:
             self._split = data_behind(texts[-1], is_heading=bool(counters) and not metrics)
@@ -549,12 +561,6 @@ def _is_epoch_of_loss(field: NumberField, behind: str) -> bool:
     return is_between and field.bracketed and _LOSS_OF_DATA.fullmatch(field.english) is not None
 
 
-def _is_of_ratio(field: NumberField, ratio: NumberField, texts: tuple[str, ...]) -> bool:
-    """Whether a number is the quotient of the two before it: `Accuracy: 9821/10000 (98.2%)`, `= 0.982`."""
-    is_next = not field.name and field.index == ratio.total_index + 1
-    return is_next and texts[field.index].strip() in ("=", "(", ": (", "correct (", "->", "→")
-
-
 def _is_of_data(field: NumberField) -> bool:
     """Whether nothing but the data is the name of a metric."""
     return DATA_SPLIT.fullmatch(field.english) is not None
@@ -575,12 +581,6 @@ def _is_report(
     is_clear = Counter.EPOCH in counted or any(is_of_evaluation(field.name) for field in metrics)
     is_marked = marked >= (1 if is_clear else _MANY_METRICS)
     return (is_marked or several) and not has_settings(field.name for field in metrics)
-
-
-def _is_share(counted: CounterField, texts: tuple[str, ...]) -> bool:
-    """Whether a per cent in parentheses follows what is counted and its total."""
-    behind = texts[counted.total_index + 1 : counted.total_index + 3] if counted.total_index >= 0 else ()
-    return len(behind) > 1 and behind[0].strip() == "(" and behind[1].startswith("%)")
 
 
 def _names(metrics: list[MetricField]) -> list[str]:

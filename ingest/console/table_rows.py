@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from holter.ingest.console.dialect import DialectState
-from holter.ingest.console.evaluation_names import metric_name
+from holter.ingest.console.evaluation_names import metric_name, name_of_mean
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_words import DATA_SPLIT
 from holter.ingest.console.stated_names import note_names
@@ -159,11 +159,15 @@ def named_values(
     axis: dict[str, Any],
     *,
     within_epochs: bool,
+    is_mean: bool = False,
 ) -> dict[str, float]:
     """The values of a row by their names, by which the means of an epoch differ from its batches.
 
-    `within_epochs`: the table has a column for the batches or steps of each epoch.
+    `within_epochs`: the table has a column for the batches or steps of each epoch, or one above it had.
+    `is_mean`: the row has the means of an evaluation whose batches have rows of their own.
     """
+    if is_mean:
+        return {name_of_mean(name, split): value for name, value in values.items()}
     if split or not within_epochs:
         return {metric_name(name, split): value for name, value in values.items()}
     if len(counts) > 1:

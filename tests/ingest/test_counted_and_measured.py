@@ -135,7 +135,11 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
     ),
     "results of evaluations alone": (
         "".join(f"Eval num_timesteps={n}00. Reward: 0.{n}+/-0.1\nReward Negative: -0.{n}+/-0.1\n" for n in N),
-        {"eval/Reward": [100 * n for n in N], "Reward Negative": [100 * n for n in N]},
+        {
+            name: [100 * n for n in N]
+            for of in ("eval/Reward", "Reward Negative")
+            for name in (of, f"{of} (std)")
+        },
     ),
     "an index right behind the epoch": (
         "".join(f"[Epoch: {e}, i: {k}] loss: 2.{e}{k}\n" for e in EPOCHS for k in BATCHES),

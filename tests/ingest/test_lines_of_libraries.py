@@ -221,7 +221,10 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             f"  [eval] return=12{n}.3±168.1  win_rate=0.1{n}\n"
             for n in N
         ),
-        {name: [3200, 6400, 9600, 12800] for name in ("pg", "vf", "ent", "eval/return", "eval/win_rate")},
+        {
+            name: [3200, 6400, 9600, 12800]
+            for name in ("pg", "vf", "ent", "eval/return", "eval/return (std)", "eval/win_rate")
+        },
     ),
     "an epoch in brackets with a letter": (
         "".join(f"[E{n:02d}] train_mse=0.6{n}  val: MAE=2.9{n} R2=0.3898  (34.8s)\n" for n in N),
@@ -405,7 +408,7 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
     ),
     "episodes in brackets": (
         "".join(f"  [   {n}000 eps] reward=-0.7{n}+/-0.650  steps=10000.0  action_time=0.033ms\n" for n in N),
-        {name: [1000, 2000, 3000, 4000] for name in ("reward", "steps", "action_time")},
+        {name: [1000, 2000, 3000, 4000] for name in ("reward", "reward (std)", "steps", "action_time")},
     ),
     "an epoch and its iteration glued to their words": (
         "".join(f"epoch{n}, iter{batch}, loss: 3.6{n}\n" for n in range(2) for batch in (0, 10, 20)),

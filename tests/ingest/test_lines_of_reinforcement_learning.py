@@ -96,7 +96,7 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
     ),
     "the epoch in which the best one was": (
         "".join(f"Epoch #{n}: test_reward: 146.8 ± 1.2, best_reward: 20{n}.0 ± 0.0 in #{n}\n" for n in N),
-        {name: [*N] for name in ("test_reward", "best_reward")},
+        {name: [*N] for of in ("test_reward", "best_reward") for name in (of, f"{of} (std)")},
     ),
     "notes that say why an update ended": (
         "".join(

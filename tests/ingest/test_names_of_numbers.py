@@ -127,7 +127,7 @@ BLOCKS: dict[str, list[str]] = {
     "epoch {n}\n1.{n} loss, 0.5{n} acc\n": ["loss", "acc"],
     "epoch {n}\nmAP50: 0.5{n}  mAP50-95: 0.3{n}\n": ["mAP50", "mAP50-95"],
     "epoch {n}\nbleu1 0.5{n} bleu2 0.4{n} bleu4 0.3{n}\n": ["bleu1", "bleu2", "bleu4"],
-    "epoch {n}\nFID: 1{n}.5, IS: 2.{n} ± 0.12\n": ["FID", "IS"],
+    "epoch {n}\nFID: 1{n}.5, IS: 2.{n} ± 0.12\n": ["FID", "IS", "IS (std)"],
     "epoch {n}\n%WER 3{n}.25 [ 12 / 345, 1 ins, 2 del, 3 sub ]\n": ["WER"],
     "epoch {n}\nMetrics: auc=0.{n} f1=0.5{n}\n": ["auc", "f1"],
 }

@@ -335,6 +335,7 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         {
             "mean 100 episode reward": [12243, 22243, 32243],
             "eval/episode_reward": [15000, 25000, 35000],
+            "eval/episode_reward (std)": [15000, 25000, 35000],
         },
     ),
     "a list of settings that goes on": (

@@ -103,7 +103,7 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             for n in N
             for at in (0, 20)
         ),
-        {name: [n * 40 + at for n in N for at in (0, 20)] for name in ("PSNR", "den", "r-mse")},
+        {name: [n * 40 + at for n in N for at in (0, 20)] for name in ("PSNR", "PSNR (std)", "den", "r-mse")},
     ),
     "scores at a rank": (
         "".join(f"model epoch:{n} loss:2.{n}\nprecision at 100: 0.{n}5\n" for n in N),
@@ -145,7 +145,9 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         + "Mean Reward: 1.25 ± 0.10\nMean Episode Length: 164.0\nMean Velocity: 0.25\nShare: 36.40%\n",
         {
             "Reward": [10, 20],
-            **{name: [20] for name in ("Mean Reward", "Mean Episode Length", "Mean Velocity", "Share")},
+            "Mean Reward": [20],
+            "Mean Reward (std)": [20],
+            **{name: [20] for name in ("Mean Episode Length", "Mean Velocity", "Share")},
         },
     ),
     "bars of Keras without a time": (
@@ -229,7 +231,12 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
     "an evaluation of an unknown name that comes once": (
         "epoch: 0, train_batch_id: 0, loss: 1.5\nepoch: 0, train_batch_id: 50, loss: 1.25\n"
         "Validation overall tour: 6.25 +- 0.01\n",
-        {"loss": [0, 50], "epoch": [0, 50], "Validation overall tour": [50]},
+        {
+            "loss": [0, 50],
+            "epoch": [0, 50],
+            "Validation overall tour": [50],
+            "Validation overall tour (std)": [50],
+        },
     ),
 }
 

@@ -18,7 +18,7 @@ from holter.ingest.console.grouped_columns import names_of_groups
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_words import DATA_SPLIT
 from holter.ingest.console.plain_line import axis_state
-from holter.ingest.console.step_axis import Counts, training_step
+from holter.ingest.console.step_axis import Counts, is_end_of_epoch, training_step
 from holter.ingest.console.table_rows import (
     COUNTERS,
     columns_of,
@@ -41,6 +41,10 @@ _BETWEEN_NUMBERS = re.compile(r"\s{0,8}[,;]\s{0,8}|\s+")
 _BLANKS = re.compile(r"\s{2,}|\t")
 _WIDE = re.compile(r"\S+(?: \S+)*")
 """A name or a cell between columns of blanks."""
+_DATA_AND_MARK = re.compile(r"(?i)[a-z]\w{2,30}\s+#\s+(?=(?:epoch|iter(?:ation)?|step)\s)")
+"""The data of the first row in place of a name for it: `Train  #  Epoch  loss` above `! Train  1  0.5`."""
+_MARK = re.compile(r"^! (?:Initial )?")
+"""What is before the data of such a row."""
 _REMARK = re.compile(r"\s{1,8}[^\w\s.,;+-][^\d\n]{0,40}$")
 """What is behind the last number of a row, and is no cell: ` *`, `  <- saved`."""
 _REMARKS = frozenset({"note", "notes", "comment", "comments", "remark", "remarks", "status", "best", "saved"})
@@ -52,7 +56,7 @@ _LEAST_CELLS = 2
 _BETWEEN_CELLS = rb"(?: {2,40}| ?\t ?| {0,8}[,;] {0,8})"
 _AXIS = (
     rb"(?:#[ \t]{1,20})?(?:[A-Za-z][\w-]{0,30}" + _BETWEEN_CELLS + rb"){0,2}"
-    rb"(?:epochs?|ep|(?:num)?iter(?:ation)?s?|(?:global_)?steps?|episode|round|E {1,8}#)"
+    rb"(?:#[ \t]{1,20})?(?:epochs?|ep|(?:num)?iter(?:ation)?s?|(?:global_)?steps?|episode|round|E {1,8}#)"
 )
 _AHEAD = rb"(?:\w[\w.:/-]{0,59}" + _BETWEEN_CELLS + rb"){0,2}"
 _COUNT = _AHEAD + rb"(?:-1|\d{1,9}(?:\.0|\.\d{1,20}e[-+]\d\d|/\d{1,9})?)"
@@ -60,7 +64,7 @@ _COUNT = _AHEAD + rb"(?:-1|\d{1,9}(?:\.0|\.\d{1,20}e[-+]\d\d|/\d{1,9})?)"
 _PART = rb"[ \t]{0,40}" + _AHEAD + rb"\d{1,9}\.\d{1,20}"
 """A part of an epoch, which a row may state as well."""
 _NAMED = rb"[ \t]{0,20}" + _AXIS
-_COUNTED = rb"(?:[ \t]|\x1b\[\d{0,2}[mJKA]){0,40}" + _COUNT
+_COUNTED = rb"(?:! )?(?:[ \t]|\x1b\[\d{0,2}[mJKA]){0,40}" + _COUNT
 _METRICS = (
     rb"(?=[^|:=\n\d ])[^|:=\n]{0,400}(?:loss|acc|score|error|auc|rmse|reward|cost|deviance)[^|:=\n]{0,400}"
 )
@@ -84,7 +88,7 @@ _NUMBERS = re.compile(
 
 def _names(line: str, state: DialectState) -> None:
     """Note the names of the columns of the lines below; below a table, a sentence is none."""
-    heading = line.strip().lstrip("# ")
+    heading = _DATA_AND_MARK.sub("Split  ", line.strip().lstrip("# "))
     if "names of columns" in state and len(_BETWEEN.split(heading)) == 1:
         return
     if any(is_metric_name(name) for names in _possible_names(heading) for name in names):
@@ -111,7 +115,7 @@ def _possible_names(heading: str) -> tuple[list[str], ...]:
 def _row(line: str, state: DialectState) -> LineValues | None:
     """The numbers of a line with a cell for each column."""
     # `No log` is that of a Trainer in a notebook
-    row = line.strip().replace("No log", "-")
+    row = _MARK.sub("", line.strip(), count=1).replace("No log", "-")
     heading = state.get("names of columns", "")
     places = state.get("places of columns", "")
     names, cells = _cells_between_tabs(line, places) or _named_cells(row, heading)
@@ -136,8 +140,10 @@ def _row(line: str, state: DialectState) -> LineValues | None:
     if part is not None and isfinite(part):
         counted, is_part = number_of_part(part, state)
     counts = counts_of_row(counting, counted, _count(cells[counting.epoch]))
-    within_epochs = counting.epoch >= 0 and Counter.EPOCH in counts
-    if within_epochs and not split:  # `validation` above the names of the columns, whose batches are its own
+    is_of_batches = counting.epoch >= 0 and Counter.EPOCH in counts
+    # a row of an epoch below a table of its batches
+    within_epochs = is_of_batches or (counts.keys() == {Counter.EPOCH} and is_end_of_epoch(counts, plain))
+    if is_of_batches and not split:  # `validation` above the names of the columns, whose batches are its own
         split = state.get("data of table", "")
     if not counts:
         return None
@@ -157,7 +163,10 @@ def _row(line: str, state: DialectState) -> LineValues | None:
             values[name] = value
     if part is not None and is_part:
         values["epoch"] = part
-    values = named_values(values, split, counts, step, plain, within_epochs=within_epochs)
+    if is_of_batches and split:
+        state["batches evaluated"] = True
+    is_mean = within_epochs and not is_of_batches and bool(split) and "batches evaluated" in state
+    values = named_values(values, split, counts, step, plain, within_epochs=within_epochs, is_mean=is_mean)
     enter_section({Counter.EPOCH: (step, 0)}, plain)
     labels = with_subjects(with_data_set(section_labels(plain), lower, cells), subjects)
     return LineValues(step, values, labels=labels)

@@ -517,7 +517,7 @@ DIALECT = ConsoleDialect(
     signature=re.compile(
         rb"(?:\{'(?:loss|eval_loss)'|(?:^|[^=])\{'[^{}\n]{0,8000}, 'loss'): '?[\d.naif-]+'?, '"
         # a Trainer says where it is: other dicts are the program's own
-        rb"(?:[^{}\n]{0,8000}, ')?(?:epoch|(?:global_)?step[/\w]{0,20})': "
+        rb"(?:[^{}\n]{0,8000}, ')?(?:epoch|(?:global_)?step[/\w]{0,20})': |" + hf_metrics.SIGNATURE
     ),
     kinds=(
         LineKind(

@@ -23,7 +23,7 @@ from holter.ingest.console.dialects.evaluation_results import (
 )
 from holter.ingest.console.dialects.framed_settings import FRAMED_SETTINGS
 from holter.ingest.console.dialects.kitti_results import KITTI_RESULTS
-from holter.ingest.console.dialects.names_above import BELOW, NAMES_ABOVE
+from holter.ingest.console.dialects.names_above import BELOW, METRICS_ALONE, NAMES_ABOVE
 from holter.ingest.console.dialects.recurring_lines import RECURRING_LINES, or_recurring
 from holter.ingest.console.dialects.score_tables import SCORE_TABLES
 from holter.ingest.console.dialects.searched_parameters import FITS
@@ -140,8 +140,9 @@ _WITH_ANOTHER = rb"\b(?:epoch|iteration|step) ?/ ?[a-z]{1,20}: {0,4}\d{1,9} ?/ ?
 _POSITION = LinearPattern(
     rb"(?im)"
     + _COUNTED
-    + rb"s?(?:[ _](?:number|num|no\.?|idx|index|id))?(?:\(\w{1,12}\))?[\"'\]]?"
-    + rb"%s%s{0,40}(?:%s%s{0,8})?%s%s%s{0,8}\d" % (_COLOUR, _SPACE, _SIGN, _SPACE, _OPENING, _COLOUR, _SPACE)
+    + rb"s?(?:[ _](?:number|num|no\.?|idx|index|id|i))?(?:\(\w{1,12}\))?[\"'\]]?"
+    + rb"%s%s{0,40}(?:%s{1,2}%s{0,8})?%s%s%s{0,8}\d"
+    % (_COLOUR, _SPACE, _SIGN, _SPACE, _OPENING, _COLOUR, _SPACE)
     + rb"|(?:"
     + in_encodings("\u7b2c", "\uc81c")
     + rb") ?\d{1,9}(?: ?/ ?\d{1,9})? ?"
@@ -161,7 +162,7 @@ _POSITION = LinearPattern(
     rb"|[a-z] after \d{1,9} (?:epoch|iter(?:ation)?|step|episode|round|update)s? ?[:=]"
     rb"|^run \[\d{1,9}\]:|\(['\"](?:epoch|iter(?:ation)?|step|episode)[: ]{0,3}['\"], {0,2}\d"
     rb"|\bcycle[:# \[]{1,3}\d{1,6} ?/ ?\d"
-    rb"|\bepoch_\d{1,6}:|\b(?:step|iter)_\d{1,9}: {0,4}[a-z]"
+    rb"|\bepoch\.\d{1,6}[ :,\])|]|\bepoch_\d{1,6}:|\b(?:step|iter)_\d{1,9}: {0,4}[a-z]"
     rb"|(?:ing|n|l|d|t)[ _]loss \[\d{1,9}\](?::| =) [-+]?\d"
     rb"|^[ \t]{0,8}(?:after )?\d{1,9} (?:epoch|iteration|iter|(?:global[_ ])?step|episode|round)s?[ ,:|-]"
     rb"|\d(?:st|nd|rd|th) (?:epoch|iteration|step|(?:mini-?)?batch)|"
@@ -238,13 +239,16 @@ _METRIC_ALONE = LinearPattern(
     + rb"|[-=]>|[:|-]) {0,2})?(?:train(?:ing)?|val(?:id(?:ation)?)?|test)\b)?"
     + _COLOUR
     + _SPACE
-    + rb"{0,12}(?:[:= ,|\t](?:\*\*)?|"
+    + rb"{0,12}(?::[:=]|[:= ,|\t](?:\*\*)?|"
     + _WIDE_SIGN
     + rb")"
     + _COLOUR
     + _SPACE
-    + rb"{0,4}(?:is:? {1,8}|[-=]> {0,8}|- )?(?:array|tensor)?[\[(]{0,2}[\"']?[-+]?(?:\d|nan|inf|np\.float)"
+    + rb"{0,4}(?:is:? {1,8}|[-=]{1,3}> {0,8}|- )?(?:array|tensor)?[\[(]{0,2}[\"']?"
+    rb"[-+]?(?:\d|nan|inf|np\.float)"
     rb"|(?:loss|reward|return|fitness|score|accuracy)\) {0,4}[:=] {0,4}[-+]?\d"  # `max(fitness): 0.3`
+    # `trainLoss0.5`, `val_acc0.9`
+    rb"|[a-z_](?:loss|acc(?:uracy)?|perplexity|error|reward|score)\d{1,9}\.\d{1,20}(?:[ \t\r,;:|)\]]|$)"
     # `Test Accuracies: All 0.33 | Old 0.41`
     rb"|(?:accuracies|losses|scores): {1,4}[a-z]\w{0,20} {1,4}\d{1,9}\.\d"
     rb"|^[ \t]{0,8}got \d{1,9} ?/ ?\d{1,9} correct \("
@@ -260,7 +264,7 @@ _METRIC_ALONE = LinearPattern(
 )
 _NUMBER_ALONE = LinearPattern(
     rb"(?m)^[ \t|>*{'\"-]{0,80}(?:[A-Za-z]|[\xe3-\xed][\x80-\xbf]{2})[\w ./()@\x80-\xbf\xe3-\xed-]{0,80}"
-    rb"(?:['\"]| ?= ?\d?\.\d{1,6})?:(?:\*\*)?[ \t]{0,20}[-+]?\d[\d.]{0,20}"
+    rb"(?:['\"]| ?= ?\d?\.\d{1,6})?:(?:\*\*|[:=])?[ \t]{0,20}[-+]?\d[\d.]{0,20}"
     rb"(?:[eE][-+]?\d{1,3})?[^\n:=]{0,20}$"
     # `Agent SUCCESS Rate 0.04`, `success -> 0.9`
     rb"|^[ \t>*-]{0,20}(?:[A-Z][A-Za-z_-]{1,30} ){1,4}-?\d{1,9}\.\d{1,20}[ \t\r]{0,8}$"
@@ -290,6 +294,9 @@ _HEADING = LinearPattern(
     rb"(?:[^\w\n]{0,80}$| per-step time)"
     rb"|" + _WITH_ANOTHER + rb"|" + _NUMBER_AHEAD + rb"|^run \[\d{1,9}\]:[ \t\r]{0,8}$"
     # `Updates 3, num timesteps 6400, FPS 81`
+    # `batch i:1, episode_len:28`
+    rb"|^(?:[^\n]{0,60}[\]>:|,-] )?(?:batch|step|iteration|epoch) i ?[:=] ?\d{1,9},? {1,4}[a-z_]{1,30} ?[:=]"
+    rb" {0,4}\d{1,9}(?:\.\d{1,6})?[ \t\r]{0,8}$"
     rb"|^[ \t]{0,8}(?:[\w/]{1,40} )?updates? \d{1,9}(?:, [a-z][a-z ]{0,30} \d{1,12}(?:\.\d{1,6})?){1,4}"
     rb"[ \t\r]{0,8}$"
     rb"|^[ \t]{0,8}(?:[=*#~-]{3,80}|(?:"
@@ -475,6 +482,7 @@ _OWN_KINDS = (
     class_report.HEADING,
     class_tables.BEGIN,
     CLASS_ROWS,
+    METRICS_ALONE,
     *_MORE_SPECIAL,
     FOLDS_AND_EPOCHS,
     OWN_LINES,

@@ -41,7 +41,7 @@ _NAME = r"([A-Za-z][\w@/.-]{0,30}(?: [A-Za-z][\w-]{0,30}){0,3})"
 _NAME_AND_NUMBER = re.compile(r"(?:^|[\]>|:-] )[ \t]{0,20}" + _NAME + r"[ \t]{1,20}[-+]?[\d.]+%?\s*$")
 _NAME_AND_VALUE = 3
 """Texts and numbers of a line with a number behind its name."""
-_POSITIONS = ("announced", "heading", "step")
+_POSITIONS = ("announced", "heading", "step", "evaluated at")
 """What is known of the steps of a text where lines have a position."""
 _NO_RECORDS = ("wandb: ", '{"', '"')
 """How lines of its client begin, and those of JSON, which has formats of its own."""
@@ -194,7 +194,7 @@ def or_recurring(kind: LineKind) -> LineKind:
 
 RECURRING_LINES = LineKind(
     pattern=LinearPattern(
-        rb"(?m)[A-Za-z_)\]'\x22][ \t]{0,12}[:=][ \t]{0,40}[\['\x22(]{0,2}[-+]?\.?\d"
+        rb"(?m)[A-Za-z_)\]'\x22][ \t]{0,12}[:=]{1,2}[ \t]{0,40}[\['\x22(]{0,2}[-+]?\.?\d"
         # `Layer 3: 5`, `Q1=0.5`
         rb"|[A-Za-z] #?\d{1,2}: {1,12}[-+]?\.?\d"
         rb"|[A-Za-z]\d{1,2}[:=][ \t]{0,12}[-+]?\d{0,12}\.\d{1,20}(?:[^\d.]|$)"  # no address: `ib0:10.0.0.1`

@@ -1,0 +1,210 @@
+"""Numbers whose name is elsewhere than between signs: how far values vary, shares, more values, lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.log_runs import read_log
+
+N = range(1, 7)
+
+LINES = {
+    # how far the values vary whose mean is before
+    "Iter {n}: reward {n}.5 ± 0.{n}, span 5{n}.2 +/- 3.{n}\n": {
+        "reward": [n + 0.5 for n in N],
+        "reward (std)": [n / 10 for n in N],
+        "span": [50.2 + n for n in N],
+        "span (std)": [3 + n / 10 for n in N],
+    },
+    "Step {n} loss: 0.{n} +/-0.0{n} acc: 8{n}.1% (± 0.{n}%)\n": {
+        "loss": [n / 10 for n in N],
+        "loss (std)": [n / 100 for n in N],
+        "acc": [80.1 + n for n in N],
+        "acc (std)": [n / 10 for n in N],
+    },
+    "Iteration {n}\nEpisode length: 1{n}5.5 +/- 2{n}.1\nMean reward: 2.{n} +/- 0.5{n}\n": {
+        "Episode length": [105.5 + 10 * n for n in N],
+        "Episode length (std)": [20.1 + n for n in N],
+        "Mean reward": [2 + n / 10 for n in N],
+        "Mean reward (std)": [0.5 + n / 100 for n in N],
+    },
+    # several values of a metric, in the midst of a line and without a sign
+    "Epoch {n}, loss 0.{n} 1.{n} 2.{n}, acc 0.5{n} 0.6{n}\n": {
+        "loss": [n / 10 for n in N],
+        "loss 2": [1 + n / 10 for n in N],
+        "loss 3": [2 + n / 10 for n in N],
+        "acc": [0.5 + n / 100 for n in N],
+        "acc 2": [0.6 + n / 100 for n in N],
+    },
+    # behind a running mean, which repeats the one before it
+    "Epoch {n} lr 0.01 loss 0.{n} (0.5) 2.{n} acc 0.6{n}\n": {
+        "lr": [0.01 for n in N],
+        "loss": [n / 10 for n in N],
+        "loss 2": [2 + n / 10 for n in N],
+        "acc": [0.6 + n / 100 for n in N],
+    },
+    # how many were so, whose share may be beyond all of them
+    "step {n} | recovered 3{n}/32 (11{n}.5%) | loss 0.{n}\n": {
+        "recovered": [110.5 + n for n in N],
+        "loss": [n / 10 for n in N],
+    },
+    "epoch {n} loss: 0.{n} solved: {n}/32 (1{n}.5%)\n": {
+        "loss": [n / 10 for n in N],
+        "solved": [10.5 + n for n in N],
+    },
+    # how a metric is distributed
+    "Round {n}: loss: 0.{n}, 10th percentile: 0.0{n}, 90th percentile 1.{n}, acc: 0.9\n": {
+        "loss": [n / 10 for n in N],
+        "loss (10th percentile)": [n / 100 for n in N],
+        "loss (90th percentile)": [1 + n / 10 for n in N],
+        "acc": [0.9 for n in N],
+    },
+    # right behind the name
+    "epoch {n}: trainLoss0.{n} val_acc0.9{n}\nvalLoss1.{n}\n": {
+        "trainLoss": [n / 10 for n in N],
+        "val_acc": [0.9 + n / 100 for n in N],
+        "valLoss": [1 + n / 10 for n in N],
+    },
+    # behind several signs
+    "epoch :: {n}\ntrain loss :: 0.{n}\nacc ==> 0.9{n}\n": {
+        "train loss": [n / 10 for n in N],
+        "acc": [0.9 + n / 100 for n in N],
+    },
+    "epoch {n} >> loss >> 0.{n} acc >> 0.9{n}\n": {
+        "loss": [n / 10 for n in N],
+        "acc": [0.9 + n / 100 for n in N],
+    },
+    # below the name
+    "Epoch {n}/8\nTrain loss:\n0.{n}\nVal accuracy:\n9{n}\nmse\ntensor(1.{n})\nmean error =\n  2.{n}\n": {
+        "Train loss": [n / 10 for n in N],
+        "Val accuracy": [90 + n for n in N],
+        "mse": [1 + n / 10 for n in N],
+        "mean error": [2 + n / 10 for n in N],
+    },
+    # letters for what is computed of a metric
+    "U {n} | frames 0{n}00 | R:μσmM 0.{n} 0.0{n} 0.00 1.{n} | pL -0.{n} | ∇ 2.{n}\n": {
+        "frames": [100 * n for n in N],
+        "R (mean)": [n / 10 for n in N],
+        "R (std)": [n / 100 for n in N],
+        "R (max)": [1 + n / 10 for n in N],
+        "pL": [-n / 10 for n in N],
+        "∇": [2 + n / 10 for n in N],
+    },
+    # data in brackets
+    "Epoch {n}/20: [train] 0.{n} [validation] 1.{n}\n": {
+        "train": [n / 10 for n in N],
+        "validation": [1 + n / 10 for n in N],
+    },
+    # a mean over the last ones
+    "Episode {n}\nAvg learning reward last 100 episodes: 0.{n}\n": {
+        "Avg learning reward": [n / 10 for n in N],
+    },
+    # behind other signs between what counts and its number
+    "---Epoch.{n} Train loss per event: 0.{n}.\n---Epoch.{n} Val loss: 1.{n}; CRPS:2.{n}\n": {
+        "Train loss per event": [n / 10 for n in N],
+        "Val loss": [1 + n / 10 for n in N],
+        "Val CRPS": [2 + n / 10 for n in N],
+    },
+    "batch i:{n}, moves:2{n}\nkl:0.{n},loss:1.{n}\n": {
+        "moves": [20 + n for n in N],
+        "kl": [n / 10 for n in N],
+        "loss": [1 + n / 10 for n in N],
+    },
+    # no weights of a metric
+    "Epoch {n} loss: 0.{n}\nKappa Coefficient: 1.{n}\n": {
+        "loss": [n / 10 for n in N],
+        "Kappa Coefficient": [1 + n / 10 for n in N],
+    },
+    # parts of an evaluation, which is printed before the training
+    "Epoch {n}\nVal loss:   0.{n}\nl1: 1.{n} kl: 2.{n}\nTrain loss: 3.{n}\nl1: 4.{n} kl: 5.{n}\n": {
+        "Val loss": [n / 10 for n in N],
+        "val/l1": [1 + n / 10 for n in N],
+        "val/kl": [2 + n / 10 for n in N],
+        "Train loss": [3 + n / 10 for n in N],
+        "l1": [4 + n / 10 for n in N],
+        "kl": [5 + n / 10 for n in N],
+    },
+    # a mean of what is counted counts nothing
+    "Episode {n}: Average steps: 12{n}, reward: 1.{n}\n": {
+        "Average steps": [120 + n for n in N],
+        "reward": [1 + n / 10 for n in N],
+    },
+    "Iteration {n}\nMean steps: 4{n}.5\nMean reward: 1.{n}\n": {
+        "Mean steps": [40.5 + n for n in N],
+        "Mean reward": [1 + n / 10 for n in N],
+    },
+}
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_numbers_behind_a_metric_are_series_of_their_own(line: str, tmp_path: Path) -> None:
+    run = read_log(tmp_path, "".join(line.format(n=n) for n in N))
+    assert {key.metric: series.step.tolist() for key, series in run.data.series.items()} == {
+        name: [*N] for name in LINES[line]
+    }
+    for key, series in run.data.series.items():
+        assert series.value.tolist() == pytest.approx(LINES[line][key.metric])
+
+
+def test_evaluations_without_a_training_have_lines_of_other_names(tmp_path: Path) -> None:
+    text = "".join(
+        f"Eval num_timesteps={n}000, episode_reward={n}.5 +/- 0.{n}\nEpisode length: 1{n}.5 +/- 2.{n}\n"
+        for n in N
+    )
+    run = read_log(tmp_path, text)
+    names = ("eval/episode_reward", "eval/episode_reward (std)", "Episode length", "Episode length (std)")
+    assert {key.metric: series.step.tolist() for key, series in run.data.series.items()} == {
+        name: [1000 * n for n in N] for name in names
+    }
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Epoch {n} loss 0.{n} [0.5=0.4 + 0.1]\n",  # terms of a sum
+        "Epoch {n} loss 0.{n} 12:30:0{n}\n",  # a time
+        "Epoch {n} loss 0.{n}  of all 5\n",
+    ],
+)
+def test_other_numbers_behind_a_metric_are_none_of_its_values(line: str, tmp_path: Path) -> None:
+    run = read_log(tmp_path, "".join(line.format(n=n) for n in N))
+    assert [key.metric for key in run.data.series] == ["loss"]
+
+
+TABLES = (
+    "training\n# Epoch  batch  loss  f_mae\n"
+    + "".join(f"   {{n}}  {at}  {at}.5  {at}.25\n" for at in (1, 2, 3))
+    + "\n\n  Train   #   Epoch   wal   loss   f_mae\n! Train  {n}  1{n}.5  0.{n}  1.{n}\n"
+    + "! Validation  {n}  1{n}.7  2.{n}  3.{n}\n\n"
+)
+
+
+def test_rows_with_a_mark_name_their_data_below_a_table_of_batches(tmp_path: Path) -> None:
+    run = read_log(tmp_path, "".join(TABLES.format(n=n) for n in N))
+    steps = {key.metric: series.step.tolist() for key, series in run.data.series.items()}
+    ends = [3 * n for n in N]
+    assert (steps["loss"], run.attempts) == ([*range(1, 19)], 1)
+    means = ("epoch/loss", "epoch/f_mae", "wal", "validation/loss", "validation/f_mae", "validation/wal")
+    assert {name: steps[name] for name in means} == dict.fromkeys(means, ends)
+
+
+@pytest.mark.parametrize("end", ["", "\n", " 0.25\n", "\n 0.25\n"])
+def test_a_text_that_ends_within_an_array_is_read(end: str, tmp_path: Path) -> None:
+    text = "".join(f"Epoch {n} loss: 0.{n} iou: [0.5{n} 0.75]\n" for n in N)
+    run = read_log(tmp_path, f"{text}Epoch 7 loss: 0.7 iou: [0.5{end}")
+    [loss] = [series for key, series in run.data.series.items() if key.metric == "loss"]
+    assert loss.step.tolist() == [*range(1, 8)]
+    assert not run.unreadable
+
+
+def test_results_of_a_trainer_without_any_record_are_at_their_epoch(tmp_path: Path) -> None:
+    text = (
+        "***** train metrics *****\n  epoch       =        4.0\n  train_loss  =     0.5\n"
+        "***** eval metrics *****\n  epoch         =        4.0\n  eval_samples  =        872\n"
+        "  eval_runtime  = 0:00:12.34\n  eval_loss     =     0.25\n"
+    )
+    run = read_log(tmp_path, text)
+    values = {key.metric: (s.step.tolist(), s.value.tolist()) for key, s in run.data.series.items()}
+    assert values == {"train/loss": ([4], [0.5]), "eval/loss": ([4], [0.25])}
