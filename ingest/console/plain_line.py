@@ -82,6 +82,7 @@ from holter.ingest.console.step_axis import (
 )
 from holter.ingest.console.subjects_above import labels_below, note_place, subject_labels
 from holter.ingest.console.training_sections import (
+    end_section,
     enter_section,
     forget_settings,
     name_stage,
@@ -441,6 +442,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
         return None
     if not all(map(is_setting, values)):
         forget_settings(axis)
+    end_section(values, axis)
     note_data(stated, names[0], axis)
     if numbered is not None:
         subject = {**subject, **labels_of_evaluation(numbered, int(step), axis)}
