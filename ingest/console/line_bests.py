@@ -1,4 +1,4 @@
-"""Lines about the best so far: of which step they are, and of which they are not."""
+"""Lines about the best so far, or what was saved: of which step they are, and of which they are not."""
 
 from __future__ import annotations
 
@@ -12,6 +12,12 @@ from holter.ingest.console.line_words import BEST_WORD
 _BEST = re.compile(rf"(?i){BEST_WORD}(?!\.\w|[_\w-]*[=:])")
 _BEST_AHEAD = re.compile(r"(?i)\W{0,20}best_\w{1,40} ?[:=] ?(?=[a-z])")
 _VALUE_AND_BEST = 2
+_NOTE = re.compile(r"(?i)\bsav(?:ed|ing)\b|\bcheckpoint\b|\bstopp(?:ed|ing)\b")
+"""Words of lines that note what a program did at an epoch, and announce none."""
+_SAVED = re.compile(
+    r"(?i)[\s:,\])]{1,4}(?:(?:model|weights|checkpoint|state|snapshot) )?(?:was |is )?saved\b"
+)
+"""The same behind the epoch: `Epoch 3 saved as epoch_3.pt`."""
 
 
 def text_ahead(texts: tuple[str, ...], counters: list[CounterField]) -> str:
@@ -31,3 +37,9 @@ def is_of_best(metrics: list[MetricField], field: NumberField) -> bool:
     if len(metrics) < _VALUE_AND_BEST or not metrics[-1].name.lower().startswith("best"):
         return False
     return field.before.strip(" (,@") in ("", "at", "in")
+
+
+def is_note(texts: tuple[str, ...], field: CounterField) -> bool:
+    """Whether a line says that an epoch was saved, or the like: `Saved epoch 3`, `Epoch 3 saved as a.pt`."""
+    behind = texts[max(field.index, field.total_index) + 1]
+    return _NOTE.search(text_ahead(texts, [field])) is not None or _SAVED.match(behind) is not None

@@ -12,6 +12,7 @@ from typing import Any
 
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_shapes import LineShape
+from holter.ingest.console.line_words import WRITERS
 from holter.ingest.console.training_sections import section_labels
 from holter.types import Labels, labels_of
 
@@ -40,8 +41,15 @@ def labels_of_line(shape: LineShape, numbers: list[str], axis: dict[str, Any]) -
         word, number = shape.row.name, str(int(numbers[shape.row.index]))
         if word == _TRAINED_IN_TURN and labels.get(word, number) != number:
             labels["training"] = f"{word} {labels[word]}"  # behind it, what was learnt before is tested again
-        labels[word] = number
+        # one alone may be the only one
+        if word not in WRITERS or number != axis.setdefault("about", {}).setdefault(word, number):
+            labels[word] = number
     return labels_of(labels) if labels else None
+
+
+def is_of_other_writer(shape: LineShape, labels: Labels | None) -> bool:
+    """Whether the values of a line are of another thread or worker than the first one, by their labels."""
+    return shape.row is not None and shape.row.name in WRITERS and shape.row.name in dict(labels or ())
 
 
 def note_epoch_about(shape: LineShape, counts: Mapping[Counter, Any], axis: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.line_fields import NumberField
-from holter.ingest.console.line_words import COUNTED_ROWS, DATA_SPLIT, INDEX_WORDS, ROWS, ROWS_AHEAD
+from holter.ingest.console.line_words import COUNTED_ROWS, DATA_SPLIT, INDEX_WORDS, ROWS, ROWS_AHEAD, WRITERS
 from holter.ingest.console.logger_lines import logger_line
 from holter.ingest.metric_names import is_metric_name
 
@@ -30,6 +30,8 @@ _TAG = re.compile(
     r"([A-Za-z][\w .+-]{1,40})\][ :|-]{1,4}(?i:epoch|episode|step|iter|round|ep\b)"
 )
 """A name in brackets before what a line counts: `[DQN s0] Episode 10 | reward: 5.2`."""
+_OF_WRITER = frozenset({"", "train", "training"})
+"""What may be before the word for a writer."""
 _PART_OF_LINE = re.compile(
     r"(?<![\w.])([A-Za-z][\w-]{1,30})(?: (?:metrics|results|losses|scores))?(?: ?[:=] ?[{(\[]?|: ?)$"
 )
@@ -72,6 +74,8 @@ def word_of_row(field: NumberField) -> str:
         words.pop()
     if words[1:] and words[0] in ("on", "of", "for", "at"):
         del words[0]  # `epoch #1 on client #3`
+    if field.index == 0 and words and words[-1] in WRITERS and " ".join(words[:-1]) in _OF_WRITER:
+        return words[-1]  # `Training thread: 3 step: 100 loss: 0.5`
     is_ahead = field.index == 0 and not field.marked
     known = ROWS_AHEAD if is_ahead else COUNTED_ROWS if field.marked else ROWS
     if len(words) != 1 or words[0] not in known:

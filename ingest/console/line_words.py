@@ -67,6 +67,8 @@ ROWS = COUNTED_ROWS | {"class", "dataset", "agent", "domain", "player", "speaker
 """Words before a number that tells one of several apart, each with lines of its own."""
 ROWS_AHEAD = ROWS | {"seed", "model"}
 """The same at the beginning of a line, elsewhere what was set."""
+WRITERS = frozenset({"thread", "worker"})
+"""Words before a number at the beginning of a line that tells apart who trains at the same time."""
 INDEX_WORDS = frozenset({"number", "no", "num", "idx", "index", "id", "nr", "i"})
 NOT_METRICS = frozenset(
     {"cuda", "npu", "xpu", "mps",

@@ -29,7 +29,7 @@ from holter.ingest.console.evaluation_steps import (
 )
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_data import ends_epoch
-from holter.ingest.console.line_labels import labels_of_line, note_epoch_about
+from holter.ingest.console.line_labels import is_of_other_writer, labels_of_line, note_epoch_about
 from holter.ingest.console.line_settings import is_of_model, is_setting
 from holter.ingest.console.line_shapes import LineShape
 from holter.ingest.console.line_tokens import split_numbers, template_of, value_of
@@ -45,6 +45,7 @@ from holter.ingest.console.rates_of_epochs import repeats_rates
 from holter.ingest.console.recurrence import recurring_values
 from holter.ingest.console.result_lines import (
     has_pairs_alone,
+    is_between_metrics,
     is_marked_as_measured,
     is_named_as_measured,
     is_one_of_several,
@@ -82,6 +83,7 @@ from holter.ingest.console.step_axis import (
 )
 from holter.ingest.console.subjects_above import labels_below, note_place, subject_labels
 from holter.ingest.console.training_sections import (
+    end_section,
     enter_section,
     forget_settings,
     name_stage,
@@ -167,6 +169,7 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
         is_own = counts_own_batches(counts, axis) or counts_itself(shape.kind, counts, axis)
         split = "eval" if is_own else ""
     step: int | None
+    before = axis.get("step")
     is_late = shape.may_be_late and is_passed(counts, axis)
     if is_late:
         step = counts[Counter.STEP][0]
@@ -204,6 +207,8 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
             of_epoch = counts.keys() == {Counter.EPOCH} and "counted" not in axis
             note_names([*values], step, step, axis, of_epoch=of_epoch)
     labels = labels_of_line(shape, numbers, axis)
+    if before is not None and is_of_other_writer(shape, labels):
+        axis["step"] = before  # at which what counts nothing is
     return LineValues(step, values, parse_time(line), labels, is_late=is_late)
 
 
@@ -419,7 +424,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     values = {}
     # `Evaluating: score: -57.1, time: 1.5, length: 540`
     is_several = bool(split) and sum(is_marked_as_measured(parts, field.index) for field in shape.metrics) > 1
-    for field in shape.metrics:
+    for at, field in enumerate(shape.metrics):
         value = value_of(numbers[field.index])
         if value is None or is_one_of_several(parts, field.index):
             continue
@@ -428,9 +433,10 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
         is_known = is_in_block or is_metric_name(field.name) or field.name in counted
         is_measured = is_marked_as_measured(parts, lists.get(field.index, field.index))
         is_measured |= is_run and "." in numbers[field.index]
+        is_between = is_between_metrics(parts, shape, at)
         is_marked = parts[2 * field.index].rstrip(" ")[-1:] in (":", "=")
         is_measured |= is_several and is_marked and _AMOUNT.search(field.name) is None
-        if is_known or (measures and is_measured):
+        if is_known or is_between or (measures and is_measured):
             data = "" if evaluating and "train" in field.name.lower() else split or of_parts
             if is_best and "best" not in field.name.lower():
                 data = best_of(data)
@@ -441,6 +447,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
         return None
     if not all(map(is_setting, values)):
         forget_settings(axis)
+    end_section(values, axis)
     note_data(stated, names[0], axis)
     if numbered is not None:
         subject = {**subject, **labels_of_evaluation(numbered, int(step), axis)}

@@ -23,7 +23,7 @@ from holter.ingest.console.qualified_names import with_values_again
 from holter.ingest.console.shape_reader import shape_of_line
 from holter.ingest.console.step_axis import position
 from holter.ingest.console.subjects_above import labels_below, subject_labels
-from holter.ingest.console.training_sections import section_labels
+from holter.ingest.console.training_sections import end_section, section_labels
 from holter.ingest.metric_names import is_metric_name
 
 _DEVIATION = re.compile(r" ?(?:±|\+/?-) ?(?P<value>\d[\d.e+-]*)(?=%?\s*$)")
@@ -73,6 +73,7 @@ def parse_result(line: str, state: DialectState) -> LineResult:
     block["is known"] |= is_measured or _is_of_data(result[0])
     if block["is known"]:
         waiting, block["waiting"] = block["waiting"], {}
+        end_section(values, axis)
         labels = labels_below(subject, section_labels(axis, values))
         return LineValues(step, {**waiting, **values}, labels=labels)
     if len(block["waiting"]) < _MOST_WAITING:

@@ -37,6 +37,9 @@ def is_row_of_cells(parts: list[str], shape: LineShape) -> bool:
     )
 
 
+_SIGNS_OF_PARTS = (",", ";", "|")
+
+
 def is_run_of_names(parts: list[str]) -> bool:
     """Whether nothing but names of a word is between the numbers of a line: `Dev: P 0.81 R 0.71 F1 0.76`.
 
@@ -47,6 +50,21 @@ def is_run_of_names(parts: list[str]) -> bool:
         and parts[-1].strip() in ("", "%")
         and all((_NEXT_NAME.fullmatch(text) or _PAIR.fullmatch(text)) is not None for text in parts[2:-1:2])
     )
+
+
+def is_between_metrics(parts: list[str], shape: LineShape, at: int) -> bool:
+    """Whether a part of a line is between known metrics, parted by the same sign: `acc 0.2, len 3.5, loss 1`.
+
+    `at`: its place among the metrics of the line.
+    """
+    if not 0 < at < len(shape.metrics) - 1:
+        return False
+    before, field, behind = shape.metrics[at - 1 : at + 2]
+    sign, text = parts[2 * field.index][:1], parts[2 * behind.index]
+    is_part = sign in _SIGNS_OF_PARTS and text.startswith(sign) and parts[2 * before.index].startswith(sign)
+    is_next = behind.index - field.index == field.index - before.index == 1
+    is_alone = is_next and is_part and "." in parts[2 * field.index + 1] and not is_setting(field.name)
+    return is_alone and is_metric_name(before.name) and is_metric_name(behind.name)
 
 
 def is_report(shape: LineShape) -> bool:

@@ -14,7 +14,7 @@ from zlib import crc32
 
 from holter.ingest.console.data_names import is_of_evaluation, names_data
 from holter.ingest.console.glued_lines import without_glued
-from holter.ingest.console.line_bests import is_of_best, says_best, text_ahead
+from holter.ingest.console.line_bests import is_note, is_of_best, says_best, text_ahead
 from holter.ingest.console.line_counters import (
     COUNTS_DATA,
     OF_MEAN_WEIGHTS,
@@ -60,8 +60,6 @@ _BAR_WITHOUT_TOTAL = "it ["
 """What is behind the count of a progress bar that knows no total."""
 _FRAMES = ("===", "---", "***", "###", "───", "═══", "━━━")
 _FRAME = re.compile(r"\s{0,20}(?:={3}|-{3}|\*{3}|#{3}|─{3}|═{3}|━{3})")
-_NOTE = re.compile(r"(?i)\bsav(?:ed|ing)\b|\bcheckpoint\b|\bstopp(?:ed|ing)\b")
-"""Words of lines that note what a program did at an epoch, and announce none."""
 _SAYS_WHY = re.compile(r"(?i):? (?:reducing|adjusting) (?:the )?learning rate|,? (?:due to|because) ")
 """What is behind an epoch or a step of others than the training: of PyTorch's schedulers, which count epochs
 on their own, and of notes such as `Early stopping at step 0 due to reaching max kl: 0.03`.
@@ -543,8 +541,7 @@ class _ShapeReader:
             may_be_late=bool(split)
             and [(field.counter, field.total_index) for field in counters] == [(Counter.STEP, -1)]
             and texts[0].lstrip().startswith("["),
-            is_note=[field.counter for field in counters] == [Counter.EPOCH]
-            and _NOTE.search(text_ahead(texts, counters)) is not None,
+            is_note=[field.counter for field in counters] == [Counter.EPOCH] and is_note(texts, counters[0]),
             is_end=[field.counter for field in counters] in ([Counter.EPOCH], [Counter.STEP])
             and not names
             and ENDS.search("".join(texts)) is not None,

@@ -12,9 +12,11 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from holter.ingest.console.data_names import is_of_evaluation
 from holter.ingest.console.dialect import DialectState, LineKind
 from holter.ingest.console.evaluated_parts import end_evaluation
 from holter.ingest.console.line_counters import Counter
+from holter.ingest.console.line_words import BEST_WORD
 from holter.ingest.console.pattern_search import LinearPattern
 from holter.ingest.console.subjects_above import note_heading_of_subject, note_subject
 from holter.ingest.text_encoding import in_encodings
@@ -93,9 +95,14 @@ _NUMBER_BEFORE = re.compile(r"[A-Za-z](?: ?: | ?= ?)-?\d")
 _IN_TURN = "client"
 _GO_ON = (_IN_TURN, "stage")
 """What is trained in turn with others, and goes on later."""
+_BEST = re.compile(rf"(?i){BEST_WORD}")
+_ANNOUNCED = ("announced", "heading")
+"""What lines have stated of the steps below them."""
 _OF_ALL = ("round",)
 """What is known of all that are trained in turn."""
 _GLOBAL = re.compile(r"(?i)(?<![a-z])(?:global|server|federated|aggregated)(?![a-z])")
+_REPEATED = ("fold", "seed", "trial", "experiment", "repetition", "repeat", "replicate", "split")
+"""What is done again from the beginning, unlike one of several tasks or clients."""
 _UNNAMED_STAGE = "train"
 """The stage of lines that name none, behind one that lines name: `Epoch 1` behind `Pretrain epoch 9`."""
 _MOST_IN_TURN = 64
@@ -354,6 +361,25 @@ def _is_anew(position: list[int], last: list[int], first: list[int]) -> bool:
         if number >= 0 and before >= 0:
             return number < before or number == before == begin
     return False
+
+
+def end_section(names: Iterable[str], axis: DialectState) -> None:
+    """Forget the name that a line above results stated, if it is that of the training that is over.
+
+    `Trial: 1` right above `Best val accuracy: 0.8` of the first training, which no line named when it began,
+    counts the trainings as they end: it is no heading of the next one.
+    """
+    section = axis.get("section", {})
+    named = section.get("next", {})
+    word = next(iter(named), "")
+    if len(named) != 1 or word not in _REPEATED or section["now"] or not axis.keys().isdisjoint(_ANNOUNCED):
+        return
+    if not any(is_of_evaluation(name) or _BEST.search(name) is not None for name in names):
+        return
+    number = int(named[word])
+    if number <= 1 or [word, number - 1] == section.get("ended"):
+        section["ended"] = [word, number]
+        del section["next"]
 
 
 def is_named(axis: DialectState) -> bool:

@@ -227,3 +227,43 @@ def test_a_writer_that_is_an_epoch_behind_is_known_by_the_rows_that_its_epoch_la
     content = "".join(lines).encode()
     complete = reading.read_complete("train.log", content)
     assert reading.read_growing("train.log", content, [*range(0, len(content), 97), len(content)]) == complete
+
+
+def _values_of(run: Any, metric: str) -> dict[tuple[tuple[str, str], ...], list[float]]:
+    return {key.labels: [*s.value] for key, s in run.data.series.items() if key.metric == metric}
+
+
+@pytest.mark.parametrize("words", ["Train thread: {}", "Thread {} |", "[worker {}]", "Worker: {},"])
+def test_the_number_of_a_thread_is_a_label(tmp_path: Path, words: str) -> None:
+    order = ((0, 1, 2), (2, 0, 1), (1, 2, 0), (0, 2, 1))
+    lines = [
+        f"{words.format(n)} step: {at * 50} critic loss: {at}.{n}\n"
+        for at, numbers in enumerate(order, 1)
+        for n in numbers
+    ]
+    run = read(tmp_path, lines)
+    assert run.attempts == 1
+    word = "thread" if "hread" in words else "worker"
+    expected = {
+        () if n == 0 else ((word, f"{n}"),): [float(f"{at}.{n}") for at in (1, 2, 3, 4)] for n in range(3)
+    }
+    assert _values_of(run, "critic loss") == expected
+    assert {key.metric for key in run.data.series} == {"critic loss"}
+
+
+def test_one_thread_alone_has_no_label(tmp_path: Path) -> None:
+    run = read(tmp_path, [f"Thread 3 | step {n} | loss: {n}.5\n" for n in (1, 2, 3)])
+    assert _values_of(run, "loss") == {(): [1.5, 2.5, 3.5]}
+
+
+def test_lines_without_a_step_are_at_that_of_the_first_thread(tmp_path: Path) -> None:
+    steps = [(0, 1), (1, 1), (1, 2), (0, 2), (1, 3), (1, 4), (0, 3), (1, 5), (0, 4)]
+    lines = [
+        f"Thread: {thread} step: {step} loss: {step}.{thread}\nscore 0.{at}, length {at}.5, reward {at}.25\n"
+        for at, (thread, step) in enumerate(steps)
+    ]
+    run = read(tmp_path, lines)
+    assert run.attempts == 1
+    for name in ("score", "length", "reward"):
+        of_name = [s for key, s in run.data.series.items() if key.metric == name]
+        assert sorted(step for s in of_name for step in s.step.tolist()) == [1, 1, 1, 2, 2, 2, 3, 3, 4]

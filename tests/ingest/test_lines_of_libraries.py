@@ -630,6 +630,15 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         ),
         {"Time": [*range(1, 8)], "Avg Loss": [*range(1, 8)], "validation/EPE": [1, 3, 5, 7]},
     ),
+    "nor does what is saved of it before its own line": (
+        "".join(
+            f"Epoch {n} saved as model_{n}.pt\n" * (n % 3 == 0)
+            + f"Epoch [{n}/7] loss={n}.5 acc=0.8{n}\n"
+            + f"Best model saved! Score=0.9{n}\n" * (n > 3)
+            for n in range(1, 8)
+        ),
+        {"loss": [*range(1, 8)], "acc": [*range(1, 8)], "best/Score": [4, 5, 6, 7]},
+    ),
     "epochs of other lengths, each step of which is printed": (
         "".join(
             f"Ep: {epoch}, steps: {step}, D loss: 0.2\n"

@@ -115,6 +115,20 @@ def test_averaged_statistics_are_of_the_evaluation_whose_batches_are_above(tmp_p
     assert values["test/loss"] == [9.0, 9.1, 9.2]
 
 
+def test_averaged_times_alone_are_of_the_evaluation_too(tmp_path: Path) -> None:
+    text = "".join(
+        f"Epoch: [{n}]  [ 0/20]  loss: 2.{n} (2.1)  wait: 0.3 (0.3)\n"
+        f"Epoch: [{n}]  [19/20]  loss: 2.{n} (2.1)  wait: 0.3 (0.3)\n"
+        f"Test:  [0/9]  box_wait: 0.1{n} (0.2)  wait: 0.3\n"
+        f"Test:  [8/9]  box_wait: 0.2{n} (0.2)  wait: 0.3\n"
+        f"Averaged stats: box_wait: 0.2{n} (0.2)\n"
+        for n in range(3)
+    )
+    steps = steps_of(read_log(tmp_path, text))
+    assert steps["test/epoch/box_wait"] == [19, 39, 59]
+    assert "box_wait" not in steps
+
+
 def test_names_may_have_parts_with_dots(tmp_path: Path) -> None:
     lines = "".join(f"runtime.step={n}0, runtime.steptime=2.1, loss.cls_loss=0.{n}\n" for n in N)
     steps = steps_of(read_log(tmp_path, lines))

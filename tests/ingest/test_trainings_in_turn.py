@@ -513,3 +513,28 @@ def test_results_of_an_epoch_are_of_the_training(tmp_path: Path) -> None:
     text = "Epoch {0} started\n===== Epoch {0} results =====\nloss: 0.{0}\n===== Phase {0} =====\n"
     run = read_log(tmp_path, "".join(text.format(n) for n in (1, 2, 3)))
     assert steps_of(run)["loss"] == [1, 2, 3]
+
+
+def _counted_at_the_end(launch: int) -> str:
+    epochs = "".join(f"[run] INFO - epoch {n:03d} | node loss {4 - n / 5:.2f}\n" for n in range(1, 9))
+    repeats = "".join(
+        f"{epochs}[run] INFO - Repeat: {n}\n[run] INFO - Best dev F1: 0.7{n}{launch}\n" for n in (1, 2, 3)
+    )
+    return f"Loading graphs\n[run] INFO - Namespace(heads={launch}, epochs=8)\n{repeats}"
+
+
+def test_a_count_right_above_results_is_of_the_training_that_is_over(tmp_path: Path) -> None:
+    run = read_log(tmp_path, _counted_at_the_end(1) + _counted_at_the_end(2))
+    assert run.attempts == 2
+    steps = {name: steps for name, steps in steps_of(run).items() if name.startswith("node loss")}
+    every = 2 * [*range(1, 9)]
+    assert steps == {"node loss": every, "node loss/training=2": every, "node loss/training=3": every}
+    results = [[*s.value] for key, s in run.data.series.items() if key.metric == "Best dev F1"]
+    assert sorted(results) == [[0.711, 0.712], [0.721, 0.722], [0.731, 0.732]]
+
+
+def test_a_heading_above_an_evaluation_before_the_training_names_what_is_below(tmp_path: Path) -> None:
+    part = "Task: {0}\nTest accuracy: 0.1{0}\n" + "".join(f"epoch {n} loss 0.{n}\n" for n in (1, 2, 3))
+    before = "".join(f"epoch {n} loss 0.{n}\n" for n in (1, 2, 3))
+    steps = steps_of(read_log(tmp_path, before + part.format(1) + part.format(2)))
+    assert {"loss", "loss/task=1", "loss/task=2"} <= steps.keys()

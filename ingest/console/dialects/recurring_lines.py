@@ -7,12 +7,13 @@ line counts from its third step on, and only if its numbers vary: the first two 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from holter.ingest.console.dialect import DialectState, LineKind, LineResult, LineValues
 from holter.ingest.console.evaluated_parts import data_of_parts
-from holter.ingest.console.evaluation_names import best_of, name_of_best
+from holter.ingest.console.evaluation_names import best_of, name_of_best, name_of_mean
+from holter.ingest.console.evaluation_passes import names_of_pass
 from holter.ingest.console.line_settings import is_learning_rate, is_of_model, is_setting
 from holter.ingest.console.line_shapes import LineShape
 from holter.ingest.console.line_tokens import split_numbers, value_of
@@ -79,11 +80,17 @@ def _recurring(line: str, state: DialectState) -> list[LineValues] | None:
     evaluating = axis.get("evaluating", "")
     if not (evaluating or shape.split or shape.is_of_training):
         evaluating = data_of_parts([field.name for field in shape.metrics], step, axis)
+    of_pass: Collection[str] = ()
+    if shape.is_summary and not (evaluating or shape.split):  # `Averaged stats: wait: 0.1`
+        evaluating = axis.get("split", "")
+        of_pass = names_of_pass(evaluating, axis)
     # `Feature norm 6.9` below `Epoch 3`, `lr 0.01` below any record
     alone = _NAME_AND_NUMBER.search(line)
     if alone is not None and not (evaluating or "announced" in axis or is_learning_rate(alone[1])):
         alone = None
     values = _values(parts, shape, evaluating, "" if alone is None else alone[1])
+    means = {f"{evaluating}/{name}": name_of_mean(name, evaluating) for name in of_pass}
+    values = {means.get(name, name): value for name, value in values.items()}
     values = _without_stated(values, axis)
     if values and (row := numbered_row(parts, shape)):
         values = {f"{row}{name.removeprefix(f'{row[:-1]} ')}": value for name, value in values.items()}
