@@ -158,6 +158,10 @@ _ENDS_PHRASE = re.compile(r" ?%?(?:[.,;!)]|\s*$| and )")
 _CHANGED = re.compile(r"(\w[^\n]{0,80}?) (?:decreas|increas|reduc)(?:ed?|es) from $")
 """What is before the old and the new value of a metric: `val loss decreased from 0.5 to 0.4`."""
 _RATE_BEHIND = re.compile(r" \w{1,20}/s\b")
+_TARGET = re.compile(
+    r"\( {0,2}(?:(?i:goal)|目标值?|目標|목표|(?i:target)(?= ?[:=]? ?[<>≤≥])) ?[:=<>≤≥][^()\n]{0,40}$"
+)
+"""What is before a value that is to be reached: `acc: 0.4 (goal: up to 0.8)`, `acc: 0.4 (target > 0.8)`."""
 
 _BEHIND_NUMBERS_OF_NAMES = (_CLOSING, _COUNTED_EPISODES, _END_OF_KEY, _EQUALS)
 
@@ -352,12 +356,13 @@ class _FieldReader:
         return (total, None) if two is None else (-1, two)
 
     def _is_no_value(self, last: int, text: str, after: str) -> bool:
-        """Whether a number is part of an identifier, a range or nested lists, or is that of a source line."""
+        """Whether a number is part of an identifier, a range or nested lists, a target, or a line of code."""
         return (
             _NO_UNIT.match(after) is not None
             or _FILE.match(after) is not None
             or after == "-"
             or _is_reference(text, after)
+            or _TARGET.search(text) is not None
             or (text.rstrip(" ").endswith("[[") and not after.lstrip(" ").startswith("]]"))
             or (after == "," and last + 1 < self._count and text[-1:] not in ("[", "("))
             or (text.endswith("[") and after.strip() == "," and last + 1 == self._count)  # a list goes on

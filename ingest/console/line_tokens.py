@@ -36,7 +36,8 @@ _GLUED_METRICS = "|".join(rf"(?<=[\s,;(|][{word[0]}{word[0].upper()}]{word[1:]})
 _GLUED_NAMES = "|".join(rf"(?<=[a-z]{word.capitalize()})|(?<=_{word})" for word in _METRICS)
 """The same with words before it, where no file may be named so: `trainLoss0.5`, `val_acc0.9`."""
 # times, durations, versions, addresses and hexadecimal numbers are tokens, too, so that no part of them is
-# taken for a number
+# taken for a number; but the time of all steps so far in a bar has other units in most lines, which are none:
+# `Step: 75ms | Tot: 45s885ms | Loss: 0.5`
 _TOKEN = re.compile(
     r"(?=[-+.\dnNiI])"  # how each of them begins: most places of a text are passed over here
     r"(?:(?<![0-9A-Za-z_.@^\u00c0-\u1fff])(?<![A-Za-z][-+~])(?<![0-9]e\+)"
@@ -58,7 +59,7 @@ _TOKEN = re.compile(
     r"|\d\d?[-/]\d\d?(?:[-/]\d{4})? \d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?+)?+(?: [AP]M\b)?+"
     r"|\d\d?/\d\d?/\d{4}(?:-{1,2}\d\d:\d\d(?::\d\d)?)?(?![\d/])"
     r"|\d{1,3} days?, \d\d?:\d\d:\d\d"
-    r"|(?:\d{1,4} ?h(?:ours?)? ?)?\d{1,4} ?m(?:in(?:ute)?s?)? ?"
+    r"|(?<! \| Tot: )(?:\d{1,4} ?h(?:ours?)? ?)?\d{1,4} ?m(?:in(?:ute)?s?)? ?"
     r"\d{1,2}(?:\.\d{1,9})? ?s(?:ec(?:ond)?s?)?(?![\w/])"
     r"|\d{1,4}(?::\d\d){1,2}+(?:[.,]\d{1,9})?+(?!\w)"
     r"|\d++(?:\.\d++){2,}+"

@@ -63,6 +63,8 @@ _CALL = re.compile(r"(?<![\w.])(?:(?:np|numpy|torch)\.)?(?:float|u?int|tensor|ar
 """What numpy and torch print around a number of a list: `[np.float32(0.5), np.float32(0.4)]`."""
 
 
+_NEXT_NAME = re.compile(r",\s{0,4}[A-Za-z_](?:[\w./@%-]| (?! )){0,60}[:=]\s{0,4}$")
+"""A comma and the name of the next number, with its sign."""
 _EPOCH_LETTER = re.compile(r"(?:^|[\s\]|:])E[= ]$")
 
 
@@ -188,8 +190,9 @@ def _last_of_run(texts: tuple[str, ...], index: int, between: tuple[str, ...]) -
 def values_of_lists(texts: tuple[str, ...]) -> dict[int, int]:
     """The first number of the list that a number is in: `acc: [0.5, 0.4]`; `IoU: 0.9 0.8` ends its line.
 
-    So does `acc: 50.5% 60.5%`. A sum is one with its terms: `train==[0.5=0.4 + 0.1]`. How far values vary is
-    one with their mean, `5.1 +/- 0.3`, and so are numbers right behind a metric: `loss 0.5 0.6, acc 0.9`.
+    So does `acc: 50.5% 60.5%`, and with commas it ends before the next name: `acc: 0.5, 0.6, loss: 2`. A sum
+    is one with its terms: `train==[0.5=0.4 + 0.1]`. How far values vary is one with their mean, `5.1 ± 0.3`,
+    and so are numbers right behind a metric: `loss 0.5 0.6, acc 0.9`.
     """
     firsts: dict[int, int] = {}
     index, count = 0, len(texts) - 1
@@ -200,7 +203,9 @@ def values_of_lists(texts: tuple[str, ...]) -> dict[int, int]:
         before, behind = texts[index].rstrip(" "), texts[last + 1].lstrip(" ")
         is_closed = before.endswith(("[", "(")) and behind.startswith(("]", ")"))
         is_end = before.endswith((":", "=")) and behind.strip() in ("", "%") and last + 1 == count
-        is_end |= before.endswith((":", "=")) and behind.startswith(";")  # `RMSE: 28.5, 26.9; MAE: 18`
+        is_next = behind.startswith(";")
+        is_next |= texts[index + 1].strip() == "," and _NEXT_NAME.match(behind) is not None
+        is_end |= before.endswith((":", "=")) and is_next  # `RMSE: 28.5, 26.9; MAE: 18`
         if last - index < _MOST_OF_LIST and (is_closed or is_end):
             firsts |= dict.fromkeys(range(index + 1, last + 1), index)
         elif last == index and before.endswith((":", "=")) and texts[index + 1].strip() in ("->", "→"):

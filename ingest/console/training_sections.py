@@ -172,6 +172,8 @@ def _announces_results(line: str, state: DialectState) -> bool:
     match = _OF_RESULTS.search(line) if "step" in axis else None
     if match is not None:
         axis["evaluating"] = (match["all"] or "eval").lower()
+        if match["all"] and (section := axis.get("section")) is not None:
+            section["of all"] = axis["evaluating"] if "of all" not in section else None
     return match is not None
 
 
@@ -392,7 +394,7 @@ def section_labels(axis: DialectState, names: Iterable[str] = (), *, of_all: boo
     """The labels of rows of the training that goes on: its names that are not those of the first one.
 
     Values of the global model, as the `names` of a row say, are of no client, whichever was the last one;
-    so are those of a row that is `of_all`.
+    so are those of a row that is `of_all`. Results of all folds are of no fold, unless each fold has such.
     """
     section = axis.get("section")
     if section is None or section["now"] == section["first"]:
@@ -400,4 +402,6 @@ def section_labels(axis: DialectState, names: Iterable[str] = (), *, of_all: boo
     first, now = section["first"], section["now"]
     if _IN_TURN in now and (of_all or any(map(_GLOBAL.search, names))):
         now = {name: value for name, value in now.items() if name != _IN_TURN}
+    if section.get("of all") is not None and section["of all"] == axis.get("evaluating"):
+        now = {name: value for name, value in now.items() if name != "fold"}
     return labels_of({name: value for name, value in now.items() if first.get(name) != value and value})

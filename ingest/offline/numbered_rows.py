@@ -43,6 +43,7 @@ from holter.ingest.offline.counted_lines import (
 )
 from holter.ingest.offline.glued_rows import separate_rows
 from holter.ingest.offline.joined_records import separate_records
+from holter.ingest.offline.measured_columns import LEAST_FRACTIONS, LEAST_OF_NUMBERS, are_curves, are_measured
 from holter.ingest.offline.passes_of_rows import through_passes
 from holter.ingest.offline.printed_arrays import without_arrays
 from holter.ingest.offline.rare_evaluations import rare_evaluations
@@ -100,17 +101,12 @@ _COUNT_AHEAD = re.compile(r"^\s{0,8}(\d{1,9}) ?: {1,8}(?=[-+.\d])")
 """What a row counts, with a colon: `12: 0.31`."""
 _LEAST_EVEN = 0.5
 """Of the distances between what the rows of a file with the name of a metric count that are the usual one."""
-_LEAST_OF_NUMBERS = 10
-"""Rows of numbers in a file that says nothing of what they are."""
 _AROUND_DATA = " \t-=*#~_:<>[]()."
 """What may be around the name of the data in a heading."""
 _LEAST_OF_LINES = 0.9
 """Of the lines of a text that have the same names, which may be of anything."""
-_MOST_COLUMNS = 16
 _MOST_FORMS = 8
 """Forms of lines in turn."""
-_LEAST_FRACTIONS = 0.9
-"""Of these numbers that have one: whole numbers may be anything."""
 _Shape = tuple[str, ...]
 _BARE: _Shape = ("", "")
 """The shape of a number alone."""
@@ -233,14 +229,15 @@ def _numbered_table(lines: Sequence[str], name: str) -> bytes | None:
     lines = _without_ends(lines, delimiter)
     names, first = lines[0].split(delimiter), lines[1].split(delimiter)
     numbers = [is_number(cell) for cell in first]
-    is_file_of_metric = _is_of_metric(name, [line.split(delimiter) for line in lines[1:] if line])
+    cells = [line.split(delimiter) for line in lines[1:] if line]
+    is_any_measured = _is_of_metric(name, cells) or are_curves(cells)
     if (
         len(names) != len(first)
         or not numbers[0]  # each row names what it is about, which is no step
         or not all(is_number(line.split(delimiter)[0]) for line in lines[1 : _LEAST_ROWS + 1])
         or any(map(is_number, names))
         or not any(
-            (is_file_of_metric or is_metric_name(of_column)) and number
+            (is_any_measured or is_metric_name(of_column)) and number
             for of_column, number in zip(names, numbers, strict=True)
         )
     ):
@@ -296,7 +293,7 @@ def _columns(lines: Sequence[str]) -> Cells:
     rows = [["" if cell in _ABSENT else cell for cell in cells] for text in texts if (cells := text.split())]
     width = Counter(map(len, rows)).most_common(1)[0][0] if rows else 0
     numbers = [row[:width] for row in rows if len(row) >= width and _are_cells(row, width)]
-    most_broken = max(len(rows) >= _LEAST_OF_NUMBERS, (1 - _LEAST_OF_COLUMNS) * len(rows))
+    most_broken = max(len(rows) >= LEAST_OF_NUMBERS, (1 - _LEAST_OF_COLUMNS) * len(rows))
     return numbers if len(rows) - len(numbers) <= most_broken else []
 
 
@@ -343,20 +340,21 @@ def _counted_columns(rows: Cells, name: str, stated: Sequence[str]) -> Cells:
 def _named_columns(rows: Cells, name: str, stated: Sequence[str]) -> Cells:
     """The table with numbers of its rows, if a column or the file has the name of a metric.
 
-    Without either the columns have the names of their places, stated or not: a person gave the file as one
-    with measurements.
+    Without either, numbers that are measured are enough, where nothing is stated but places, and curves below
+    any names: a person gave the file as one with measurements.
     """
     if stated:
         is_known = any(map(is_metric_name, stated)) or _is_of_metric(name, rows)
         is_known |= {*stated} >= _OF_EPISODES
-        is_known |= all(map(_NAME_OF_PLACE.fullmatch, stated)) and _are_measured(rows)
+        is_known |= all(map(_NAME_OF_PLACE.fullmatch, stated)) and are_measured(rows)
+        is_known |= are_curves(rows)
         rising = _rising_first(stated, rows) if len(stated) == len(rows[0]) else []
-        if rising and (is_known or len(rows) >= _LEAST_OF_NUMBERS):
+        if rising and (is_known or len(rows) >= LEAST_OF_NUMBERS):
             return rising
         names = [*stated] if len(stated) == len(rows[0]) and is_known else []
     elif is_metric_name(name):
         names = [name, *(f"{name}_{number}" for number in range(2, len(rows[0]) + 1))]
-    elif _are_measured(rows):
+    elif are_measured(rows):
         names = [f"{UNNAMED}{number}" for number in range(1, len(rows[0]) + 1)]
     else:
         names = []
@@ -365,15 +363,7 @@ def _named_columns(rows: Cells, name: str, stated: Sequence[str]) -> Cells:
 
 def _is_of_metric(name: str, rows: Cells) -> bool:
     """Whether a file has the name of a metric and measurements, as of `gen,disc` in `train_loss.csv`."""
-    return is_metric_name(name) and _are_measured(rows)
-
-
-def _are_measured(rows: Cells) -> bool:
-    """Whether rows of numbers may be measurements of anything: enough of them, most with a fraction."""
-    if len(rows) < _LEAST_OF_NUMBERS or len(rows[0]) > _MOST_COLUMNS:
-        return False
-    cells = [cell for row in rows for cell in row if cell]
-    return sum("." in cell for cell in cells) >= _LEAST_FRACTIONS * len(cells)
+    return is_metric_name(name) and are_measured(rows)
 
 
 def _below_epochs(lines: Sequence[str], name: str) -> bytes:
@@ -441,7 +431,7 @@ def _names_of_any(texts: _Shape, cells: Cells) -> list[str]:
     """The names of the numbers of a form whose numbers are measurements, none of a known metric."""
     shape = shape_of(texts)
     names = [field.name for field in shape.metrics]
-    if shape.counters or not _are_measured(cells) or any(map(is_metric_name, names)):
+    if shape.counters or not are_measured(cells) or any(map(is_metric_name, names)):
         return []
     return names if len(names) >= len(texts) - 1 else []
 
@@ -503,7 +493,7 @@ def _is_about(lines: Sequence[str], shapes: Sequence[_Shape], frequent: Set[_Sha
         return False  # each has other words: `map-395 0.0 <-> abc-207 1.0`
     measured = [line for line, shape in rows if not all(map(_is_rate, _names_of(shape)))]
     fractions = sum("." in "".join(split_numbers(line)[1::2]) for line in measured)
-    return len(measured) >= _LEAST_OF_NUMBERS and fractions >= _LEAST_FRACTIONS * len(measured)
+    return len(measured) >= LEAST_OF_NUMBERS and fractions >= LEAST_FRACTIONS * len(measured)
 
 
 def _is_rate(name: str) -> bool:

@@ -155,7 +155,7 @@ def _table_of_lead(form: _Form, forms: Sequence[_Form], lines: Sequence[str]) ->
         return None
     form, counted = found
     count = len(form.texts) - 1
-    names = _names(form.texts, count, _names_above(lines, form.places[0], count))
+    names = _names(form, _names_above(lines, form.places[0], count))
     columns = list(zip(*form.rows, strict=True))
     chosen = [index for index in counted.measured if _varies(columns[index])]
     if is_share(form.texts, columns, chosen):  # `Epoch 0: 9129 / 10000`
@@ -198,7 +198,7 @@ def _table_along(form: _Form, lead: _Table) -> _Table | None:
     if counted is None:
         return None
     steps, measured = counted
-    names = _names(form.texts, len(form.texts) - 1, {})
+    names = _names(form, {})
     fields = {field.index: field for field in number_fields(form.texts)}
     chosen = [
         index
@@ -372,14 +372,23 @@ def _names_above(lines: Sequence[str], first: int, count: int) -> dict[int, str]
     return {}
 
 
-def _names(texts: Texts, count: int, above: Mapping[int, str]) -> list[str]:
-    """The names of the numbers of a layout; of those without one, the names above or their places."""
-    named = {field.index: field.name for field in number_fields(texts) if field.name}
+def _names(form: _Form, above: Mapping[int, str]) -> list[str]:
+    """The names of the numbers of a form; of those without one, the names above or their places."""
+    named = {field.index: field.name for field in number_fields(form.texts) if field.name}
     names: list[str] = []
-    for index in range(count):
-        alone = _NAME_ALONE.fullmatch(texts[index])
+    for index, place in enumerate(_places(form)):
+        alone = _NAME_ALONE.fullmatch(form.texts[index])
         name = named.get(index) or (alone[1] if alone is not None else "")
-        name = name or above.get(index, f"column {index + 1}")
+        name = name or above.get(index, f"column {place}")
         name = name.replace(",", " ")
         names.append(name if name not in names else f"{name} {index + 1}")
     return names
+
+
+def _places(form: _Form) -> list[int]:
+    """The columns of the numbers of a form, from 1; a total is in the one of what counts up to it: `3/90`."""
+    places: list[int] = []
+    for index, before in enumerate(form.texts[:-1]):
+        is_total = index > 0 and before.strip() == "/" and len({*form.column(index)}) == 1
+        places.append(places[-1] + (not is_total) if places else 1)
+    return places

@@ -145,6 +145,31 @@ def test_columns_of_any_names_are_nothing_in_other_files(tmp_path: Path, file: s
     assert not steps_of(read_log(tmp_path, "\n".join(("coarse,fine", *_CURVES)), file))
 
 
+_RUNS = "wide_net,deep_net,both"
+_FALLING = [(3 * 0.9**n + 0.02 * (n % 3), 5 * 0.8**n + 0.1, 2 / (1 + n)) for n in range(24)]
+
+
+def test_curves_below_any_names_are_read_though_some_end_before_others(tmp_path: Path) -> None:
+    rows = (f"{a:.6f},{b if n < 15 else ''},{c if n < 20 else ''}" for n, (a, b, c) in enumerate(_FALLING))
+    found = steps_of(read_log(tmp_path, "\n".join((_RUNS, *rows, "")), "runs.csv"))
+    assert found == {"wide_net": [*range(24)], "deep_net": [*range(15)], "both": [*range(20)]}
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [_FALLING[n * 7 % 24] for n in range(24)],  # records in any order
+        [(0.5 * n, b, c) for n, (_, b, c) in enumerate(_FALLING)],  # what is at places of an axis
+        [(a, b, n // 8 + 0.5) for n, (a, b, _) in enumerate(_FALLING)],  # with a category
+        [tuple(int(100 * number) for number in row) for row in _FALLING],  # counts of anything
+        _FALLING[:8],
+    ],
+)
+def test_other_numbers_below_any_names_are_no_curves(tmp_path: Path, rows: list[tuple[float, ...]]) -> None:
+    text = "\n".join((_RUNS, *(",".join(map(str, row)) for row in rows), ""))
+    assert not steps_of(read_log(tmp_path, text, "records.csv"))
+
+
 @pytest.mark.parametrize("end", ["", ","])
 def test_a_column_may_end_before_the_others(tmp_path: Path, end: str) -> None:
     rows = (*(f"{row},0.{n}5" for n, row in enumerate(_CURVES[:7])), *(f"{row}," for row in _CURVES[7:]))
@@ -340,6 +365,12 @@ def test_columns_named_after_their_places_are_read_if_they_look_measured(tmp_pat
     assert steps_of(run) == {"Column1": [*range(12)], "Column2": [*range(12)]}
     whole = "".join(f"{n % 5},{n % 3}\n" for n in range(1, 13))
     assert steps_of(read_log(tmp_path, f"Column1,Column2\n{whole}", "whole.csv")) == {}
+
+
+def test_a_total_is_in_the_column_of_what_counts_up_to_it(tmp_path: Path) -> None:
+    rows = "".join(f"  {n}/29   2.{n}1G   {3 / (1 + n):.4f}   {0.5 + n / 60:.3f}   640\n" for n in range(30))
+    found = steps_of(read_log(tmp_path, rows, "rows.txt"))
+    assert found == {f"column {place}": [*range(30)] for place in (2, 3, 4)}
 
 
 def test_an_evaluation_over_several_lines_is_at_the_last_step_of_the_training(tmp_path: Path) -> None:

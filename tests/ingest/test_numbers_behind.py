@@ -38,6 +38,31 @@ LINES = {
         "acc": [0.5 + n / 100 for n in N],
         "acc 2": [0.6 + n / 100 for n in N],
     },
+    # with commas, up to the next name
+    "Epoch {n}, Best_a: 1{n}.5, 1{n}.6, 01.{n}, Best_b: 2{n}.5, 2{n}.6, loss: 0.{n}\n": {
+        "Best_a": [10.5 + n for n in N],
+        "Best_a 2": [10.6 + n for n in N],
+        "Best_a 3": [1 + n / 10 for n in N],
+        "Best_b": [20.5 + n for n in N],
+        "Best_b 2": [20.6 + n for n in N],
+        "loss": [n / 10 for n in N],
+    },
+    # but for numbers behind what counts, and for terms of a sum
+    "Epoch: {n}, 100, loss: 0.{n} = 0.1 + 0.2, acc: 0.9{n}\n": {
+        "loss": [n / 10 for n in N],
+        "acc": [0.9 + n / 100 for n in N],
+    },
+    # what is to be reached is no value
+    "[Step {n}] 平均相似度：0.{n}（目标：逐步提升至0.8+）\n[Step {n}] acc: 0.9{n} (goal: up to 0.99)\n": {
+        "平均相似度": [n / 10 for n in N],
+        "acc": [0.9 + n / 100 for n in N],
+    },
+    "Epoch {n} loss: 0.{n} (source: 1.{n}, target: 2.{n}), acc: 0.9{n} (target: >= 0.95)\n": {
+        "loss": [n / 10 for n in N],
+        "source": [1 + n / 10 for n in N],
+        "target": [2 + n / 10 for n in N],
+        "acc": [0.9 + n / 100 for n in N],
+    },
     # behind a running mean, which repeats the one before it
     "Epoch {n} lr 0.01 loss 0.{n} (0.5) 2.{n} acc 0.6{n}\n": {
         "lr": [0.01 for n in N],

@@ -278,6 +278,15 @@ def test_durations_in_several_units_are_in_seconds(tmp_path: Path, text: str, se
     assert series.value.tolist() == [seconds] * 8
 
 
+def test_the_time_of_a_bar_is_no_metric_whatever_its_units_are(tmp_path: Path) -> None:
+    times = ("45s885ms", "1m25s", "59s12ms", "1h2m", "1m2s")
+    text = "".join(
+        f"\nEpoch: {n}\n [=====>]  Step: 7{n}ms | Tot: {time} | Loss: 1.{n}83 | Acc: 5{n}.122% (2{n}/50)\n"
+        for n, time in enumerate(times)
+    )
+    assert steps_of(read_log(tmp_path, text)).keys() == {"Loss", "Acc"}
+
+
 def test_dates_are_no_metrics(tmp_path: Path) -> None:
     text = "".join(f"Episode {n} reward: 1.0 Time: 02/05/2018--11:4{n} Frame: {n}\n" for n in range(8))
     assert steps_of(read_log(tmp_path, text)).keys() == {"reward", "Frame"}

@@ -507,6 +507,18 @@ def test_the_result_of_a_fold_is_none_of_its_last_epoch(tmp_path: Path, result: 
     assert scores == [[0.51, 0.52, 0.53]] * 2
     results = [[*s.value] for key, s in run.data.series.items() if key.metric == f"{prefix}Score"]
     assert results == [[0.9], [0.9]]
+    losses = [[*s.value] for key, s in run.data.series.items() if key.metric == "loss"]
+    assert losses == [[0.1, 0.2, 0.3]] * 2
+
+
+def test_the_result_of_all_folds_is_of_none(tmp_path: Path) -> None:
+    epochs = "".join(f"Epoch {n} - loss: 0.{n} - Score: 0.5{n}\n" for n in (1, 2, 3))
+    folds = (f"=== fold: {n} training ===\n{epochs}=== fold: {n} result ===\nScore: 0.{n}\n" for n in (7, 8))
+    run = read_log(tmp_path, "".join(folds) + "===== OOF =====\nScore: 0.75\n")
+    results = {(key.metric, dict(key.labels).get("fold")): [*s.value] for key, s in run.data.series.items()}
+    assert results["oof/Score", None] == [0.75]
+    assert (results["eval/Score", None], results["eval/Score", "8"]) == ([0.7], [0.8])
+    assert ("oof/Score", "8") not in results
 
 
 def test_results_of_an_epoch_are_of_the_training(tmp_path: Path) -> None:
