@@ -275,15 +275,17 @@ class ConsoleReader:
         Returns the rest of the table, None if there is none.
         """
         processes = {
-            labels for table, first, last in found.parts for *_, labels in table.by_process(first, last)
+            labels for table, first, last, _ in found.parts for *_, labels in table.by_process(first, last)
         }
         process = processes.pop()
         if processes or not self._series.is_alone(process):
             return found
-        lines, state = 0, self._states.of(process)
-        while lines < len(found.starts) and self._may_hold(found.kind, state):
-            start, end = found.offset + found.starts[lines], found.offset + found.ends[lines]
-            line = FoundLine(start, block[start - begin : end - begin].rstrip(b"\r\n"), found.kind)
+        lines, kinds, state = 0, found.kinds, self._states.of(process)
+        for place, next_place, kind in zip(found.starts, found.ends, found.kinds_of_lines(), strict=True):
+            if not any(self._may_hold(each, state) for each in kinds):
+                break
+            start, end = found.offset + place, found.offset + next_place
+            line = FoundLine(start, block[start - begin : end - begin].rstrip(b"\r\n"), kind)
             self._parse_line(line, block, parsed, begin)
             lines += 1
         return found.behind(lines)
@@ -292,7 +294,7 @@ class ConsoleReader:
         """Whether the next record of this kind may be held back."""
         may_wait = kind.may_be_above and lines_above.may_wait(state)
         following = self._next.is_open or self._next.is_holding
-        return following or may_wait or self._first_epoch.is_open(state)
+        return following or may_wait or self._first_epoch.is_open(state, counts_lines=kind.any_program)
 
     def _add_settings(
         self, settings: LineSettings, kind: LineKind, line: CleanLine, parsed: ParsedLines
@@ -519,7 +521,7 @@ class ConsoleReader:
         starts, ends, has_redrawn = found.starts, found.ends, self._redrawn.has_any
         unlabelled: list[tuple[LogRow, int, int]] = []
         is_noted = False
-        for table, begin, end in found.parts:
+        for table, begin, end, _ in found.parts:
             parts = table.by_process(begin, end)
             if has_redrawn:
                 places = [offset + at for at in starts[line : line + end - begin]]

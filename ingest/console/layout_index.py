@@ -46,7 +46,7 @@ class KnownLines:
         self._text = text
         self._has_known = False
         self.rows: dict[LineLayout, list[tuple[bytes, ...]]] = {}
-        """The groups of a layout's pattern in each of its lines."""
+        """The groups of a layout's pattern in each of its lines; maybe of none that hold nothing."""
 
     @cached_property
     def starts(self) -> list[int]:
@@ -94,8 +94,7 @@ class KnownLines:
                 numbers = [number for number in numbers if number not in others]
             else:
                 continue
-            if not layout.is_empty:
-                self.rows.setdefault(layout, []).extend(rows)
+            self.rows.setdefault(layout, []).extend(rows)
             of_lines = self.layouts
             for number in matched:
                 of_lines[number] = layout
@@ -151,21 +150,26 @@ class KnownLines:
                     first = at
         return left
 
-    def runs(self) -> Iterator[list[tuple[LineLayout, int, int]]]:
+    def runs(
+        self, may_join: Callable[[LineLayout, LineLayout], bool]
+    ) -> Iterator[list[tuple[LineLayout, int, int]]]:
         """Lines of known layouts below one another: each layout with its first line and the one behind.
 
-        Lines that hold nothing are left out.
+        Lines that hold nothing are left out. `may_join` tells of two layouts whether the lines of the second
+        one may be in the same run right behind those of the first one.
         """
         run: list[tuple[LineLayout, int, int]] = []
-        number = 0
+        number, above = 0, None
         for layout, lines in groupby(self.layouts) if self._has_known else ():
             first, number = number, number + len([*lines])
-            if layout is None:
-                if run:
-                    yield run
-                    run = []
-            elif not layout.is_empty:
+            if layout is _EMPTY:
+                continue
+            if run and (layout is None or above is None or not may_join(above, layout)):
+                yield run
+                run = []
+            if layout is not None and not layout.is_empty:
                 run.append((layout, first, number))
+            above = layout
         if run:
             yield run
 
