@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, groupby, repeat
 from typing import NamedTuple
@@ -16,6 +16,7 @@ from holter.ingest.console.messages import LineTexts, texts_in_place
 from holter.ingest.console.pattern_search import PatternSet, candidates
 from holter.ingest.console.text_parts import Place, TextParts, places_between
 from holter.ingest.lines import line_around
+from holter.types import Labels
 
 _SHARE_SEARCHED_AGAIN = 0.5
 """Of a block, in which fewer kinds may match than in all of it: that is told by one search for all."""
@@ -46,9 +47,23 @@ class FoundTable(NamedTuple):
     ends: list[int]
 
     @property
-    def kinds(self) -> set[LineKind]:
+    def kinds(self) -> Collection[LineKind]:
         """The kinds of the lines."""
-        return {kind for *_, kind in self.parts}
+        return {id(kind): kind for *_, kind in self.parts}.values()  # their own hash takes longer
+
+    @property
+    def process(self) -> Labels:
+        """The labels in the prefix of the first line."""
+        table, begin, end, _ = self.parts[0]
+        return table.by_process(begin, end)[0][2]
+
+    def is_of(self, process: Labels) -> bool:
+        """Whether all lines have these labels in their prefixes."""
+        return all(
+            labels == process
+            for table, begin, end, _ in self.parts
+            for *_, labels in table.by_process(begin, end)
+        )
 
     def kinds_of_lines(self) -> Iterator[LineKind]:
         """The kind of each line."""
@@ -185,26 +200,31 @@ class _BlockLines:
             assert columns is not None, "only kinds with columns have layouts"
             if not layout.is_empty:
                 tables[layout] = columns.table(layout, rows)
-
-        def may_join(above: LineLayout, layout: LineLayout) -> bool:
-            """Whether nothing but records is around the place where lines of another kind begin."""
-            if self._kinds[above] is self._kinds[layout]:
-                return True
-            return all(each in tables and tables[each].has_values for each in (above, layout))
-
-        for run in known.runs(may_join):
-            parts: list[TablePart] = []
-            starts: list[int] = []
-            ends: list[int] = []
-            for layout, first, last in run:
-                begin = begins[layout]
-                begins[layout] = end = begin + last - first
-                if parts and parts[-1][0] is tables[layout]:
-                    begin = parts.pop()[1]
-                parts.append((tables[layout], begin, end, self._kinds[layout]))
-                starts += known.starts[first:last]
-                ends += known.starts[first + 1 : last + 1]
-            yield FoundTable(self._offset + starts[0], self._offset, parts, starts, ends)
+        have_values = {layout for layout, table in tables.items() if table.has_values}
+        of_line, offset, above = known.starts, self._offset, None
+        parts: list[TablePart] = []
+        starts: list[int] = []
+        ends: list[int] = []
+        for now, first, last in known.in_order():
+            # where lines of another kind begin, there are records alone around the place
+            may_join = (above in have_values and now in have_values) or (
+                now is not None and above is not None and self._kinds[above] is self._kinds[now]
+            )
+            if parts and not may_join:
+                yield FoundTable(offset + starts[0], offset, parts, starts, ends)
+                parts, starts, ends = [], [], []
+            above = now
+            if now is None or now.is_empty:
+                continue
+            table, begin = tables[now], begins[now]
+            begins[now] = end = begin + last - first
+            if parts and parts[-1][0] is table:
+                begin = parts.pop()[1]
+            parts.append((table, begin, end, self._kinds[now]))
+            starts += of_line[first:last]
+            ends += of_line[first + 1 : last + 1]
+        if parts:
+            yield FoundTable(offset + starts[0], offset, parts, starts, ends)
 
 
 def _start(found: Found) -> int:

@@ -150,28 +150,16 @@ class KnownLines:
                     first = at
         return left
 
-    def runs(
-        self, may_join: Callable[[LineLayout, LineLayout], bool]
-    ) -> Iterator[list[tuple[LineLayout, int, int]]]:
-        """Lines of known layouts below one another: each layout with its first line and the one behind.
+    def in_order(self) -> Iterator[tuple[LineLayout | None, int, int]]:
+        """The layout of lines below one another, None where none is known, the first line and the one behind.
 
-        Lines that hold nothing are left out. `may_join` tells of two layouts whether the lines of the second
-        one may be in the same run right behind those of the first one.
+        Empty lines below known ones are left out.
         """
-        run: list[tuple[LineLayout, int, int]] = []
-        number, above = 0, None
+        number = 0
         for layout, lines in groupby(self.layouts) if self._has_known else ():
             first, number = number, number + len([*lines])
-            if layout is _EMPTY:
-                continue
-            if run and (layout is None or above is None or not may_join(above, layout)):
-                yield run
-                run = []
-            if layout is not None and not layout.is_empty:
-                run.append((layout, first, number))
-            above = layout
-        if run:
-            yield run
+            if layout is not _EMPTY:
+                yield layout, first, number
 
 
 class LayoutIndex:

@@ -180,6 +180,8 @@ class PlainTable:
         self.by_process = self._printed.by_process
         columns_of_prefix, columns = columns, columns[prefix.groups :]
         self._counts = {count.counter: _counts(count, columns) for count in content.counts}
+        self._counted: tuple[int, Counts] = (-1, {})
+        """What a line counts, and the number of that line."""
         self._names: list[str] = []
         self._direct: list[int] = []
         self._goes_on = False
@@ -223,6 +225,7 @@ class PlainTable:
         """Some of these lines, as a table of their own."""
         some = copy(self)
         pick = itemgetter(*lines, lines[-1])  # with one alone it would return no tuple
+        some._counted = (-1, {})
         some._counts = {counter: [*pick(column)[:-1]] for counter, column in self._counts.items()}
         some._printed = self._printed.of_lines(lines)
         some.by_process = some._printed.by_process
@@ -357,8 +360,10 @@ class PlainTable:
         if self._steps_alone:
             note_steps_alone(lines, axis)
 
-    def _counts_of(self, line: int) -> dict[Counter, tuple[int, int]]:
-        return {counter: column[line] for counter, column in self._counts.items()}
+    def _counts_of(self, line: int) -> Counts:
+        if line != self._counted[0]:  # it is asked for several times
+            self._counted = line, {counter: column[line] for counter, column in self._counts.items()}
+        return self._counted[1]
 
     def _counts_at(self, line: int, axis: dict[str, Any]) -> Counts:
         return as_epoch(self._counts_of(line), axis)
