@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import groupby
+from itertools import chain, groupby, repeat
 from typing import NamedTuple
 
 from holter.ingest.console.dialect import LineKind, LineTable
 from holter.ingest.console.layout_index import KnownLines, LayoutIndex
 from holter.ingest.console.line_ends import with_newlines
+from holter.ingest.console.line_layouts import LineLayout
 from holter.ingest.console.messages import LineTexts, texts_in_place
 from holter.ingest.console.pattern_search import PatternSet, candidates
 from holter.ingest.console.text_parts import Place, TextParts, places_between
 from holter.ingest.lines import line_around
+from holter.types import Labels
 
 _SHARE_SEARCHED_AGAIN = 0.5
 """Of a block, in which fewer kinds may match than in all of it: that is told by one search for all."""
@@ -28,33 +30,59 @@ class FoundLine(NamedTuple):
     kind: LineKind
 
 
+TablePart = tuple[LineTable, int, int, LineKind]
+
+
 class FoundTable(NamedTuple):
     """Lines of known layouts below one another, which begin and end at some bytes after `offset`.
 
-    `parts` are the lines of one layout each: the table with them, and the first and the last of them in it.
+    `parts` are the lines of one layout each: the table with them, the first of them in it and the one behind
+    the last, and their kind.
     """
 
     start: int
     offset: int
-    parts: list[tuple[LineTable, int, int]]
+    parts: list[TablePart]
     starts: list[int]
     ends: list[int]
-    kind: LineKind
+
+    @property
+    def kinds(self) -> Collection[LineKind]:
+        """The kinds of the lines."""
+        return {id(kind): kind for *_, kind in self.parts}.values()  # their own hash takes longer
+
+    @property
+    def process(self) -> Labels:
+        """The labels in the prefix of the first line."""
+        table, begin, end, _ = self.parts[0]
+        return table.by_process(begin, end)[0][2]
+
+    def is_of(self, process: Labels) -> bool:
+        """Whether all lines have these labels in their prefixes."""
+        return all(
+            labels == process
+            for table, begin, end, _ in self.parts
+            for *_, labels in table.by_process(begin, end)
+        )
+
+    def kinds_of_lines(self) -> Iterator[LineKind]:
+        """The kind of each line."""
+        return chain.from_iterable(repeat(kind, end - begin) for _, begin, end, kind in self.parts)
 
     def behind(self, lines: int) -> FoundTable | None:
         """What is behind the first lines; None if there is nothing."""
         if not lines:
             return self
         parts, position = [], 0
-        for table, begin, end in self.parts:
+        for table, begin, end, kind in self.parts:
             first = max(begin, begin + lines - position)
             position += end - begin
             if first < end:
-                parts.append((table, first, end))
+                parts.append((table, first, end, kind))
         if not parts:
             return None
         starts, ends = self.starts[lines:], self.ends[lines:]
-        return FoundTable(self.offset + starts[0], self.offset, parts, starts, ends, self.kind)
+        return FoundTable(self.offset + starts[0], self.offset, parts, starts, ends)
 
 
 Found = FoundLine | FoundTable
@@ -99,6 +127,9 @@ class _BlockLines:
         self._text, self._texts = texts.printed, texts
         self._offset, self._indexes = offset, indexes
         self._matcher = matcher
+        self._known_lines: KnownLines | None = None
+        self._kinds: dict[LineLayout, LineKind] = {}
+        """Those of the layouts of known lines."""
 
     def found(self, groups: Sequence[tuple[LineKind, ...]]) -> list[Found]:
         """The lines of the first kinds, and those of the others between them, in their order."""
@@ -111,8 +142,9 @@ class _BlockLines:
             else:
                 lines, gaps = self._known(gaps, kinds[0], index)
             found += lines
-        if len(groups) > 1:
-            found.sort(key=_start)
+        if self._known_lines is not None:
+            found += self._tables(self._known_lines)
+        found.sort(key=_start)
         return found
 
     def _matching(self, gaps: Sequence[Place], kinds: Sequence[LineKind]) -> tuple[list[Found], list[Place]]:
@@ -141,7 +173,7 @@ class _BlockLines:
         self, gaps: Sequence[Place], kind: LineKind, index: LayoutIndex
     ) -> tuple[list[Found], list[Place]]:
         """The same for a kind whose lines may be of known layouts."""
-        known = KnownLines(self._text)
+        known = self._known_lines = self._known_lines or KnownLines(self._text)
         index.match(known, gaps)
         unknown = known.unknown(gaps)
         parts = TextParts(self._texts, unknown)
@@ -157,29 +189,42 @@ class _BlockLines:
                 below = places_between(unknown, [(0, begin)])
                 index.match(known, below, layouts)
                 parts = TextParts(self._texts, known.unknown(below))
-        found += self._tables(known, kind)
-        found.sort(key=_start)
+        self._kinds |= dict.fromkeys(known.rows.keys() - self._kinds.keys(), kind)
         return found, places_between(known.unknown(gaps), taken)
 
-    def _tables(self, known: KnownLines, kind: LineKind) -> Iterator[FoundTable]:
+    def _tables(self, known: KnownLines) -> Iterator[FoundTable]:
         """The lines of known layouts, with one table for all lines of a layout."""
-        assert kind.columns is not None, "only kinds with columns have layouts"
-        tables = {layout: kind.columns.table(layout, rows) for layout, rows in known.rows.items()}
-        positions = dict.fromkeys(tables, 0)
-        for run in known.runs():
-            parts: list[tuple[LineTable, int, int]] = []
-            starts: list[int] = []
-            ends: list[int] = []
-            for layout, first, last in run:
-                begin, table = positions[layout], tables[layout]
-                positions[layout] = end = begin + last - first
-                if parts and parts[-1][0] is table:
-                    parts[-1] = (table, parts[-1][1], end)
-                else:
-                    parts.append((table, begin, end))
-                starts += known.starts[first:last]
-                ends += known.starts[first + 1 : last + 1]
-            yield FoundTable(self._offset + starts[0], self._offset, parts, starts, ends, kind)
+        tables, begins = dict[LineLayout, LineTable](), dict.fromkeys(known.rows, 0)
+        for layout, rows in known.rows.items():
+            columns = self._kinds[layout].columns
+            assert columns is not None, "only kinds with columns have layouts"
+            if not layout.is_empty:
+                tables[layout] = columns.table(layout, rows)
+        have_values = {layout for layout, table in tables.items() if table.has_values}
+        of_line, offset, above = known.starts, self._offset, None
+        parts: list[TablePart] = []
+        starts: list[int] = []
+        ends: list[int] = []
+        for now, first, last in known.in_order():
+            # where lines of another kind begin, there are records alone around the place
+            may_join = (above in have_values and now in have_values) or (
+                now is not None and above is not None and self._kinds[above] is self._kinds[now]
+            )
+            if parts and not may_join:
+                yield FoundTable(offset + starts[0], offset, parts, starts, ends)
+                parts, starts, ends = [], [], []
+            above = now
+            if now is None or now.is_empty:
+                continue
+            table, begin = tables[now], begins[now]
+            begins[now] = end = begin + last - first
+            if parts and parts[-1][0] is table:
+                begin = parts.pop()[1]
+            parts.append((table, begin, end, self._kinds[now]))
+            starts += of_line[first:last]
+            ends += of_line[first + 1 : last + 1]
+        if parts:
+            yield FoundTable(offset + starts[0], offset, parts, starts, ends)
 
 
 def _start(found: Found) -> int:

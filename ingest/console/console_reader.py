@@ -19,7 +19,7 @@ from holter.ingest.console.dialect import (
 )
 from holter.ingest.console.evaluation_passes import trained_at
 from holter.ingest.console.first_epoch import FirstEpoch, Record
-from holter.ingest.console.interleaved_writers import InterleavedWriters
+from holter.ingest.console.interleaved_writers import InterleavedWriters, UnlabelledRows
 from holter.ingest.console.labelled_trainings import LabelledTrainings
 from holter.ingest.console.launch_opening import LaunchOpening
 from holter.ingest.console.line_settings import is_setting
@@ -274,16 +274,17 @@ class ConsoleReader:
 
         Returns the rest of the table, None if there is none.
         """
-        processes = {
-            labels for table, first, last in found.parts for *_, labels in table.by_process(first, last)
-        }
-        process = processes.pop()
-        if processes or not self._series.is_alone(process):
+        if not self._series.is_alone(process := found.process):
             return found
-        lines, state = 0, self._states.of(process)
-        while lines < len(found.starts) and self._may_hold(found.kind, state):
-            start, end = found.offset + found.starts[lines], found.offset + found.ends[lines]
-            line = FoundLine(start, block[start - begin : end - begin].rstrip(b"\r\n"), found.kind)
+        kinds, state = found.kinds, self._states.of(process)
+        if not any([self._may_hold(kind, state) for kind in kinds]) or not found.is_of(process):
+            return found
+        lines = 0
+        for place, next_place, kind in zip(found.starts, found.ends, found.kinds_of_lines(), strict=True):
+            if not any(self._may_hold(each, state) for each in kinds):
+                break
+            start, end = found.offset + place, found.offset + next_place
+            line = FoundLine(start, block[start - begin : end - begin].rstrip(b"\r\n"), kind)
             self._parse_line(line, block, parsed, begin)
             lines += 1
         return found.behind(lines)
@@ -292,7 +293,7 @@ class ConsoleReader:
         """Whether the next record of this kind may be held back."""
         may_wait = kind.may_be_above and lines_above.may_wait(state)
         following = self._next.is_open or self._next.is_holding
-        return following or may_wait or self._first_epoch.is_open(state)
+        return following or may_wait or self._first_epoch.is_open(state, counts_lines=kind.any_program)
 
     def _add_settings(
         self, settings: LineSettings, kind: LineKind, line: CleanLine, parsed: ParsedLines
@@ -323,7 +324,7 @@ class ConsoleReader:
         is_provisional = item.is_running or item.is_provisional or self._redrawn.is_at(found.start)
         rows = [
             LogRow(item.step, time, item.values, labels, is_provisional=is_provisional)
-            for labels in self._series_labels(item, kind, line)
+            for labels in self._series.of_values(item.labels, line.labels, job_wide=kind.job_wide)
         ]
         if kind.is_apart or item.is_late or item.is_running:
             parsed.rows += [self._of_running(row) for row in rows] if item.is_running else rows
@@ -505,7 +506,7 @@ class ConsoleReader:
                 for item in kind.release(state) if kind.release is not None else ():
                     of_item = [
                         LogRow(item.step, item.time, item.values, series, is_provisional=item.is_running)
-                        for series in self._series_labels(item, kind, CleanLine("", labels))
+                        for series in self._series.of_values(item.labels, labels, job_wide=kind.job_wide)
                     ]
                     rows += [self._of_running(row) for row in of_item] if item.is_running else of_item
         return rows
@@ -517,38 +518,49 @@ class ConsoleReader:
         """
         line, offset, end_of_records = 0, found.offset, None
         starts, ends, has_redrawn = found.starts, found.ends, self._redrawn.has_any
-        unlabelled: list[tuple[LogRow, int, int]] = []
-        is_noted = False
-        for table, begin, end in found.parts:
+        unlabelled, main, is_noted, is_steady = UnlabelledRows([], [], []), None, False, False
+        for table, begin, end, _ in found.parts:
             parts = table.by_process(begin, end)
             if has_redrawn:
                 places = [offset + at for at in starts[line : line + end - begin]]
                 parts = self._redrawn.parts(parts, places)
             every = rows_of_parts(table, parts, self._states.of, is_settled=self._is_settled)
             for (_, _, process), rows in zip(parts, every, strict=True):
-                is_alone, is_first = self._series.is_alone(process), True
+                is_alone = self._series.is_alone(process)
                 for row, at in rows:
-                    if row is not None and row.values and self._is_storable(row.step, offset + starts[line]):
-                        if has_redrawn and self._redrawn.is_at(offset + starts[line]):
-                            row = row._replace(is_provisional=True)
-                        self._note_step(row, at, parsed, is_named=bool(row.labels))
-                        end_of_records = offset + ends[line]
-                        if is_alone and not row.labels:
-                            if is_first:
-                                self._series.labels_of_process(process)
-                                is_first = False
-                            unlabelled.append((row, offset + starts[line], offset + ends[line]))
-                        else:
-                            if unlabelled:
-                                self._add_unlabelled(unlabelled, parsed)
-                                unlabelled = []
-                            parsed.rows += self._rows_of_process(row, process)
-                            if not is_noted or self._restarts:  # nothing comes between these lines
-                                self._note_record(parsed)
-                                is_noted = True
-                    line += 1
+                    start, line = starts[line], line + 1
+                    if row is None or not (row.values and self._is_storable(row.step, offset + start)):
+                        continue
+                    if has_redrawn and self._redrawn.is_at(offset + start):
+                        row = row._replace(is_provisional=True)
+                    is_steady = self._notes_step(row, at, parsed, is_steady=is_steady)
+                    end_of_records = offset + ends[line - 1]
+                    if is_alone and not row.labels:
+                        if main != process:
+                            self._series.labels_of_process(process)
+                            main = process
+                        unlabelled.add(row, offset + start, end_of_records)
+                        continue
+                    if unlabelled.rows:
+                        self._add_unlabelled(unlabelled, parsed)
+                        unlabelled = UnlabelledRows([], [], [])
+                    parsed.rows += self._rows_of_process(row, process)
+                    if not is_noted or self._restarts:  # nothing comes between these lines
+                        self._note_record(parsed)
+                        is_noted = True
         self._add_unlabelled(unlabelled, parsed)
         return end_of_records
+
+    def _notes_step(self, row: LogRow, step: int, parsed: ParsedLines, *, is_steady: bool) -> bool:
+        """Note a record; whether the next one right behind it begins no launch: this one if `is_steady`."""
+        following, opening = self._next, self._opening
+        if not is_steady:
+            self._note_step(row, step, parsed, is_named=bool(row.labels))
+            return not (opening.was_interrupted or following.is_open or following.undecided)
+        last, following.last_step = following.last_step, step
+        if last is not None and step < last and not (row.labels or opening.is_same_launch):
+            self._trainings.begin_launch()
+        return True
 
     def _is_settled(self, parts: int) -> bool:
         """Whether so many parts of several processes depend on nothing else's steps, and begin no launch."""
@@ -566,18 +578,18 @@ class ConsoleReader:
             labels = self._series.labels_of(row.labels, process)
         return [LogRow(row.step, row.time, row.values, each, *row[4:]) for each in labels]
 
-    def _add_unlabelled(self, lines: Sequence[tuple[LogRow, int, int]], parsed: ParsedLines) -> None:
+    def _add_unlabelled(self, lines: UnlabelledRows, parsed: ParsedLines) -> None:
         """Add rows of lines without a prefix that states who printed them, and where these lines are."""
-        for number, line in enumerate(lines):
-            line = (self._beginning(line[0]), *line[1:])
+        for number, row in enumerate(lines.rows):
+            row = self._beginning(row)
             is_settled = self._writers.note_launch(
                 is_same=self._opening.is_same_launch, is_guess=self._opening.is_guess
             )
             if number and is_settled:  # nothing comes between these lines
-                parsed.rows += self._writers.add_lines(lines[number:])
+                parsed.rows += self._writers.add_lines(lines.behind(number))
                 return
             self._note_record(parsed)
-            parsed.rows += self._writers.add_lines([line])
+            parsed.rows += self._writers.add_lines(lines.only(number, row))
 
     def _is_storable(self, step: int, position: int) -> bool:
         """Whether a step can be stored; if not, it is a problem of the line there."""
@@ -585,10 +597,3 @@ class ConsoleReader:
             self.problems.add(f"byte {position}", "expected a step, found a larger number")
             return False
         return True
-
-    def _series_labels(self, values: LineValues, kind: LineKind, line: CleanLine) -> tuple[Labels, ...]:
-        if kind.job_wide:
-            return (values.labels or (),)
-        if values.labels is None:
-            return self._series.labels_of_process(line.labels)
-        return self._series.labels_of(values.labels, line.labels)

@@ -86,8 +86,8 @@ class LineTable(Protocol):
     """Lines of one layout in their order, whose numbers are parsed; steps depend on the lines around."""
 
     @property
-    def is_labelled(self) -> bool:
-        """Whether prefixes of the lines state who printed them."""
+    def has_values(self) -> bool:
+        """Whether the lines have values, so that each is a record if it has a step."""
         ...
 
     def rows(self, first: int, last: int, state: DialectState) -> list[LogRow | None]:

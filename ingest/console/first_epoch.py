@@ -70,9 +70,10 @@ class FirstEpoch:
         """Whether records are held back."""
         return bool(self._held)
 
-    def is_open(self, state: DialectState) -> bool:
-        """Whether the next line may be held back."""
-        return may_count_lines(known_axis(state))
+    def is_open(self, state: DialectState, *, counts_lines: bool) -> bool:
+        """Whether the next line may be held back: it `counts_lines`, or such a line is above it."""
+        axis = known_axis(state)
+        return may_count_lines(axis) if counts_lines else lines_of_first_epoch(axis) > 0
 
     def holds(self, record: Record, line: str, state: DialectState, *, has_one_writer: bool) -> bool:
         """Whether the record of a line is held back: what its step is, is unknown.

@@ -35,6 +35,32 @@ _USUAL_PAUSES = 4.0
 """A pause of so many times the longest one so far is not usual."""
 
 
+_UNKNOWN = ("", None)
+
+
+class UnlabelledRows:
+    """Rows of which no prefix says who printed them, and where the line of each begins and ends."""
+
+    __slots__ = ("ends", "rows", "starts")
+
+    def __init__(self, rows: list[LogRow], starts: list[int], ends: list[int]) -> None:
+        self.rows, self.starts, self.ends = rows, starts, ends
+
+    def add(self, row: LogRow, start: int, end: int) -> None:
+        """Add the next row."""
+        self.rows.append(row)
+        self.starts.append(start)
+        self.ends.append(end)
+
+    def behind(self, number: int) -> UnlabelledRows:
+        """The rows behind the first ones."""
+        return UnlabelledRows(self.rows[number:], self.starts[number:], self.ends[number:])
+
+    def only(self, number: int, row: LogRow) -> UnlabelledRows:
+        """A row instead of that with this number."""
+        return UnlabelledRows([row], [self.starts[number]], [self.ends[number]])
+
+
 class InterleavedWriters:
     """Labels the rows of writers other than the first with `process`; holds rows while that is unclear."""
 
@@ -199,18 +225,21 @@ class InterleavedWriters:
         self._behind = []
         return [row for _, row in sorted([*rows, *behind], key=lambda each: each[0])]
 
-    def add_lines(self, lines: Sequence[tuple[LogRow, int, int]]) -> list[LogRow]:
-        """The rows that are clear now; each has where its line begins and ends. See `add`."""
+    def add_lines(self, lines: UnlabelledRows) -> list[LogRow]:
+        """The rows that are clear now. See `add`."""
         clear: list[LogRow] = []
+        known: dict[tuple[str, ...], tuple[str, RowKind]] = {}
         is_holding = self.is_holding
-        for row, start, end in lines:
-            name = _kind_of(tuple(row.values))
-            kind = self._kinds.get(name)
+        for row, start, end in zip(lines.rows, lines.starts, lines.ends, strict=True):
+            names = tuple(row.values)
+            name, kind = known.get(names, _UNKNOWN)
+            if kind is None and (kind := self._kinds.get(name := _kind_of(names))) is not None:
+                known[names] = name, kind
             if is_holding or kind is None or not kind.is_alone or not kind.goes_on(row):
                 clear += self.add(row, start, end)
                 is_holding = self.is_holding
                 continue
-            self._is_near(row, start, learn=True)
+            self._learn_distance(row, start)
             self._end, self._last = end, name
             if row.time == row.time:
                 self._time = row.time
@@ -324,16 +353,19 @@ class InterleavedWriters:
     def _is_near(self, row: LogRow, start: int, *, learn: bool) -> bool:
         """Whether there is no more text, and no longer pause, than usual between a row and the one before."""
         gap = 0 if self._end is None else start - self._end
-        pause = self._pause_before(row)
-        is_near = gap <= self._gap and pause <= self._usual_pause
+        is_near = gap <= self._gap and self._pause_before(row) <= self._usual_pause
         if learn:
-            if gap > self._gap:
-                self._gap = min(gap, _LONGEST_GAP)
-            if self._time is not None and not isnan(row.time) and pause > (self._pause or -1.0):
-                # that between two launches is not usual
-                self._pause = min(pause, self._usual_pause)
-                self._usual_pause = _usual_pause(self._pause)
+            self._learn_distance(row, start)
         return is_near
+
+    def _learn_distance(self, row: LogRow, start: int) -> None:
+        """Note how much text, and how long a pause, is between a row and the one before."""
+        if self._end is not None and start - self._end > self._gap:
+            self._gap = min(start - self._end, _LONGEST_GAP)
+        if self._time is not None and row.time - self._time > (self._pause or -1.0):
+            # that between two launches is not usual
+            self._pause = min(row.time - self._time, self._usual_pause)
+            self._usual_pause = _usual_pause(self._pause)
 
 
 def _usual_pause(longest: float | None) -> float:

@@ -446,6 +446,11 @@ class LaunchOpening:
         """Whether any record was read."""
         return self._pieces is not None
 
+    @property
+    def was_interrupted(self) -> bool:
+        """Whether warnings came again since the last record, or the program may have crashed."""
+        return self._has_warned or self.crash.may_repeat
+
     def set_aside(self) -> None:
         """Forget which opening lines came again, but for whether they did, until the next record."""
         had_begun = self._had_begun or self._has_begun

@@ -46,7 +46,7 @@ class KnownLines:
         self._text = text
         self._has_known = False
         self.rows: dict[LineLayout, list[tuple[bytes, ...]]] = {}
-        """The groups of a layout's pattern in each of its lines."""
+        """The groups of a layout's pattern in each of its lines; maybe of none that hold nothing."""
 
     @cached_property
     def starts(self) -> list[int]:
@@ -94,8 +94,7 @@ class KnownLines:
                 numbers = [number for number in numbers if number not in others]
             else:
                 continue
-            if not layout.is_empty:
-                self.rows.setdefault(layout, []).extend(rows)
+            self.rows.setdefault(layout, []).extend(rows)
             of_lines = self.layouts
             for number in matched:
                 of_lines[number] = layout
@@ -151,23 +150,16 @@ class KnownLines:
                     first = at
         return left
 
-    def runs(self) -> Iterator[list[tuple[LineLayout, int, int]]]:
-        """Lines of known layouts below one another: each layout with its first line and the one behind.
+    def in_order(self) -> Iterator[tuple[LineLayout | None, int, int]]:
+        """The layout of lines below one another, None where none is known, the first line and the one behind.
 
-        Lines that hold nothing are left out.
+        Empty lines below known ones are left out.
         """
-        run: list[tuple[LineLayout, int, int]] = []
         number = 0
         for layout, lines in groupby(self.layouts) if self._has_known else ():
             first, number = number, number + len([*lines])
-            if layout is None:
-                if run:
-                    yield run
-                    run = []
-            elif not layout.is_empty:
-                run.append((layout, first, number))
-        if run:
-            yield run
+            if layout is not _EMPTY:
+                yield layout, first, number
 
 
 class LayoutIndex:

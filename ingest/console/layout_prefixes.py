@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, field
+from math import isnan
 
 from holter.ingest.console.layout_slots import Piece, PrefixSlot, StampSlot
 from holter.ingest.console.prefixes import COLOUR, CleanLine, parse_stamp, strip_prefixes
@@ -63,6 +65,17 @@ class LinePrefix:
             return list(map(parse_year_first, times))
         return [parse_time(time.decode()) for time in times]
 
+    def times_around(self, columns: Sequence[Sequence[bytes]], own: list[float]) -> list[float]:
+        """The times of some lines, whose messages have their `own`, NaN without any.
+
+        Those of a launcher count first, as they state their zone, and those of a logger last.
+        """
+        if (logged := self.logged_times(columns)) is not None:
+            own = [time if isnan(stated) else stated for time, stated in zip(logged, own, strict=True)]
+        if (stamps := self.times_of(columns)) is not None:
+            own = [time if isnan(stamp) else stamp for stamp, time in zip(stamps, own, strict=True)]
+        return own
+
     @property
     def groups(self) -> int:
         """How many of the groups belong to it."""
@@ -75,6 +88,31 @@ class LinePrefix:
         prefix = parts[0] if len(parts) == 1 else f"{parts[0]}{_ANY_STAMP}{self.zone}{parts[1]}"
         labels = self._known[key] = strip_prefixes((prefix + self.rest).encode()).labels
         return labels
+
+
+class PrefixedLines:
+    """Who printed the lines of a layout."""
+
+    def __init__(self, prefix: LinePrefix, columns: Sequence[Sequence[bytes]]) -> None:
+        self._labels, self._of_lines = prefix.labels, prefix.labels_of(columns)
+        self._are_labelled = bool(self._labels or (self._of_lines and self._of_lines[0]))
+
+    def by_process(self, first: int, last: int) -> Sequence[tuple[int, int, Labels]]:
+        """The lines from `first` to `last` in parts with the same labels."""
+        labels = self._of_lines
+        if labels is None or not self._are_labelled:
+            return ((first, last, self._labels),)
+        if last - first == 1:
+            return ((first, last, labels[first]),)
+        ends = [line for line in range(first + 1, last) if labels[line] is not labels[line - 1]]
+        return [(begin, end, labels[begin]) for begin, end in zip([first, *ends], [*ends, last], strict=True)]
+
+    def of_lines(self, lines: Sequence[int]) -> PrefixedLines:
+        """Some of these lines."""
+        some = copy(self)
+        if self._of_lines is not None:
+            some._of_lines = [self._of_lines[line] for line in lines]
+        return some
 
 
 def prefix_shape(line: CleanLine) -> str:

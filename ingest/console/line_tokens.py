@@ -78,6 +78,16 @@ def split_numbers(line: str) -> list[str]:
     return _TOKEN.split(line, maxsplit=_MAX_NUMBERS)
 
 
+def number_at(start: int, end: int, parts: list[str]) -> int:
+    """The index of the number that has these characters of a line, -1 if none has all of them."""
+    position = 0
+    for index, part in enumerate(parts):
+        if position <= start and end <= position + len(part):
+            return index // 2 if index % 2 else -1
+        position += len(part)
+    return -1
+
+
 def template_of(parts: list[str]) -> int:
     """A number for the texts of a line, of which these are the texts and numbers in turn."""
     return crc32("".join(parts[::2]).encode(errors="replace"))

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 from itertools import repeat
-from math import isnan
 from operator import itemgetter, lt
 from typing import Any
 
@@ -24,11 +23,12 @@ from holter.ingest.console.evaluation_steps import (
     repeats_step,
 )
 from holter.ingest.console.glued_lines import glued_records
+from holter.ingest.console.layout_prefixes import PrefixedLines
 from holter.ingest.console.layout_slots import MAX_COUNT_DIGITS
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_layouts import LayoutContent, LineLayout
 from holter.ingest.console.line_shapes import LineShape
-from holter.ingest.console.line_tokens import value_of
+from holter.ingest.console.line_tokens import number_at, value_of
 from holter.ingest.console.nested_keys import forget_keys
 from holter.ingest.console.plain_line import (
     announce_epoch,
@@ -58,7 +58,6 @@ from holter.ingest.console.step_axis import (
 from holter.ingest.console.training_sections import enter_section, is_named, name_stage, section_labels
 from holter.ingest.console.values import begins_with_year, find_time, parse_time, parse_year_first
 from holter.ingest.rows import LogRow
-from holter.types import Labels
 
 _NO_TIME = float("nan")
 _STEPS_ALONE = ({Counter.STEP}, {Counter.GLOBAL_STEP})
@@ -134,7 +133,7 @@ def describe_line(line: str, parts: list[str]) -> LayoutContent | None:
         return None
     match, time = find_time(line), -1
     if match is not None:
-        time = _number_at(match.start(), match.end(), parts)
+        time = number_at(match.start(), match.end(), parts)
         if time < 0:
             return None
     counters = {field.counter: field for field in reversed(shape.counters)}
@@ -169,16 +168,6 @@ def describe_line(line: str, parts: list[str]) -> LayoutContent | None:
     return LayoutContent(() if is_empty else tuple(groups), counts, content, is_empty)
 
 
-def _number_at(start: int, end: int, parts: list[str]) -> int:
-    """The index of the number that has these characters of a line, -1 if none has all of them."""
-    position = 0
-    for index, part in enumerate(parts):
-        if position <= start and end <= position + len(part):
-            return index // 2 if index % 2 else -1
-        position += len(part)
-    return -1
-
-
 class PlainTable:
     """Lines of one layout; see `LineTable`."""
 
@@ -186,24 +175,19 @@ class PlainTable:
         content: _PlainContent = layout.content
         prefix, columns = layout.prefix, list(zip(*rows, strict=True))
         self._shape = content.shape
-        self._labels = prefix.labels
-        self._labels_of_rows = prefix.labels_of(columns)
-        self.is_labelled = bool(self._labels or (self._labels_of_rows and self._labels_of_rows[0]))
-        stamps = prefix.times_of(columns)
+        self._printed = PrefixedLines(prefix, columns)
+        self.has_values = self._shape.is_record
+        self.by_process = self._printed.by_process
         columns_of_prefix, columns = columns, columns[prefix.groups :]
         self._counts = {count.counter: _counts(count, columns) for count in content.counts}
+        self._counted: tuple[int, Counts] = (-1, {})
+        """What a line counts, and the number of that line."""
         self._names: list[str] = []
         self._direct: list[int] = []
         self._goes_on = False
         if not self._shape.is_record:
             return
-        self._times = _times(content, columns, len(rows))
-        if (logged := prefix.logged_times(columns_of_prefix)) is not None:
-            self._times = [time if isnan(own) else own for time, own in zip(logged, self._times, strict=True)]
-        if stamps is not None:
-            self._times = [
-                own if isnan(stamp) else stamp for stamp, own in zip(stamps, self._times, strict=True)
-            ]
+        self._times = prefix.times_around(columns_of_prefix, _times(content, columns, len(rows)))
         names = [metric_name(metric.name, self._shape.split) for metric in content.metrics]
         self._stated = [metric.name for metric in content.metrics]
         self._names = list(dict.fromkeys(names))
@@ -237,23 +221,14 @@ class PlainTable:
             return [count for count, _ in self._counts[axis]]
         return []
 
-    def by_process(self, first: int, last: int) -> Sequence[tuple[int, int, Labels]]:
-        """The lines in parts with the same labels."""
-        labels = self._labels_of_rows
-        if labels is None or not self.is_labelled:
-            return ((first, last, self._labels),)
-        if last - first == 1:
-            return ((first, last, labels[first]),)
-        ends = [line for line in range(first + 1, last) if labels[line] is not labels[line - 1]]
-        return [(begin, end, labels[begin]) for begin, end in zip([first, *ends], [*ends, last], strict=True)]
-
     def of_lines(self, lines: Sequence[int]) -> PlainTable:
         """Some of these lines, as a table of their own."""
         some = copy(self)
         pick = itemgetter(*lines, lines[-1])  # with one alone it would return no tuple
+        some._counted = (-1, {})
         some._counts = {counter: [*pick(column)[:-1]] for counter, column in self._counts.items()}
-        if self._labels_of_rows is not None:
-            some._labels_of_rows = [*pick(self._labels_of_rows)[:-1]]
+        some._printed = self._printed.of_lines(lines)
+        some.by_process = some._printed.by_process
         if self._shape.is_record:
             some._times, some._cells = [*pick(self._times)[:-1]], [*pick(self._cells)[:-1]]
         if self._direct:
@@ -385,8 +360,10 @@ class PlainTable:
         if self._steps_alone:
             note_steps_alone(lines, axis)
 
-    def _counts_of(self, line: int) -> dict[Counter, tuple[int, int]]:
-        return {counter: column[line] for counter, column in self._counts.items()}
+    def _counts_of(self, line: int) -> Counts:
+        if line != self._counted[0]:  # it is asked for several times
+            self._counted = line, {counter: column[line] for counter, column in self._counts.items()}
+        return self._counted[1]
 
     def _counts_at(self, line: int, axis: dict[str, Any]) -> Counts:
         return as_epoch(self._counts_of(line), axis)

@@ -12,7 +12,6 @@ from holter.ingest.console.dialect import DialectState, LineTable
 from holter.ingest.console.evaluation_passes import trained_at
 from holter.ingest.console.step_axis import known_axis
 from holter.ingest.rows import LogRow
-from holter.ingest.step_columns import LARGEST_STEP
 from holter.types import Labels
 
 RowAt = tuple[LogRow | None, int]
@@ -53,18 +52,19 @@ def _rows_in_turn(
         for first, last, process in parts:
             yield rows_of_lines(table, first, last, state_of(process))
         return
-    rows = {
-        process: rows_of_lines(table.of_lines(lines), 0, len(lines), states[process])
-        for process, lines in by_process.items()
-    }
+    rows = {process: _rows_of_process(table, lines, states[process]) for process, lines in by_process.items()}
     for first, last, process in parts:
         yield islice(rows[process], last - first)
 
 
-def rows_of_lines(table: LineTable, first: int, last: int, state: DialectState) -> Iterator[RowAt]:
+def _rows_of_process(table: LineTable, lines: Sequence[int], state: DialectState) -> Iterator[RowAt]:
+    """The rows of some lines of a process, which are read once the first one is asked for."""
+    yield from rows_of_lines(table.of_lines(lines), 0, len(lines), state)
+
+
+def rows_of_lines(table: LineTable, first: int, last: int, state: DialectState) -> Sequence[RowAt]:
     """The rows of some lines of a process."""
     rows, axis = table.rows(first, last, state), known_axis(state)
-    last_step = axis.get("step", LARGEST_STEP)
-    for row in rows:
-        step = 0 if row is None else row.step
-        yield row, step if step <= last_step else trained_at(step, axis)
+    if "passes" not in axis:
+        return [(row, 0 if row is None else row.step) for row in rows]
+    return [(row, 0 if row is None else trained_at(row.step, axis)) for row in rows]

@@ -43,6 +43,12 @@ class ProcessSeries:
             return (own,)
         return tuple(with_rank(own, labels) for labels in self.labels_of_process(process))
 
+    def of_values(self, own: Labels | None, process: Labels, *, job_wide: bool) -> tuple[Labels, ...]:
+        """The same for values that may have labels of their own, or be of all processes, `job_wide`."""
+        if job_wide:
+            return (own or (),)
+        return self.labels_of_process(process) if own is None else self.labels_of(own, process)
+
 
 def with_rank(own: Labels, process: Labels) -> Labels:
     """Labels of a line's own; a rank in the launcher's prefix is that of the job and wins."""

@@ -15,13 +15,21 @@ from hypothesis import strategies as st
 from holter.ingest.console import layout_index
 from holter.ingest.console.console_reader import ConsoleReader
 from holter.ingest.console.dialect import ConsoleDialect
-from holter.ingest.console.dialects import plain_lines
+from holter.ingest.console.dialects import deepspeed, plain_lines
 from holter.ingest.stdout.system_text import SYSTEM_DIALECTS
 from holter.types import Batch
 from tests.support.format_samples import SAMPLES
 
 WITH_LAYOUTS = plain_lines.OWN_TEXT.of_any_logger().followed_by(*SYSTEM_DIALECTS)
-LINE_BY_LINE = replace(WITH_LAYOUTS, kinds=tuple(replace(kind, columns=None) for kind in WITH_LAYOUTS.kinds))
+
+
+def without_columns(dialect: ConsoleDialect) -> ConsoleDialect:
+    """The dialect whose lines are parsed one by one."""
+    return replace(dialect, kinds=tuple(replace(kind, columns=None) for kind in dialect.kinds))
+
+
+LINE_BY_LINE = without_columns(WITH_LAYOUTS)
+OF_DEEPSPEED = deepspeed.DIALECT.followed_by(*SYSTEM_DIALECTS, plain_lines.OWN_TEXT)
 
 
 def read(dialect: ConsoleDialect, text: bytes) -> tuple[list[str], str]:
@@ -197,3 +205,53 @@ def test_lines_of_several_layouts_between_others_are_read_as_each_by_itself(end:
         lines += [f"step: {step} loss: nan lr: 1e-4"] * (step % 7 == 0)
     text = "".join(line + end for line in lines).encode()
     assert read(WITH_LAYOUTS, text) == read(LINE_BY_LINE, text)
+
+
+def deepspeed_lines(step: int, *, rates: int, prefix: str = "") -> list[str]:
+    """Some lines of DeepSpeed and of a script between them, at one step."""
+    time = f"2026-05-21 02:{step % 60:02}:{step * 7 % 60:02},123"
+    printed = f"{prefix}[{time}] [INFO] [logging.py:96:log_dist] "
+    shown = [f"{step}.5e-06", "0.001", "nan", "1e-05"][:rates]
+    lines = [
+        f"{printed}[Rank 0] step={step}, skipped={step // 9}, lr=[{', '.join(shown)}], mom=[(0.9, 0.95)]",
+        f"{prefix}[Step {step}/9000] Loss: 2.{step} | Global Tokens/s: {step}.25",
+    ]
+    if step % 6 == 5:
+        lines.append(f"{prefix}Saving the model to /data/{step}")
+    if step % 5 == 4:
+        lines.append(f"{prefix}[Eval] step {step} acc: 0.{step}")
+    if step % 7 == 6:
+        speed = f"RunningAvgSamplesPerSec={step}.5, CurrSamplesPerSec=4.25, MemAllocated=1.5GB"
+        lines.append(f"{prefix}[Rank 0] step={step}, skipped=0, lr=[1,200], mom=[0.9]")
+        lines.append(f"{printed}[Rank 0] epoch=0/micro_step={step}/global_step={step}, {speed}")
+    return lines
+
+
+@pytest.mark.parametrize("rates", [0, 1, 2, 4])
+@pytest.mark.parametrize("prefix", ["", "trainer-1  | ", "2026-05-21T02:00:00.25Z "])
+@pytest.mark.parametrize("engines", [1, 2])
+def test_learning_rates_of_deepspeed_are_read_in_columns_as_each_by_itself(
+    rates: int, prefix: str, engines: int
+) -> None:
+    lines = ["Namespace(epochs=3, lr=0.1)", "Loading the tokenizer", "Building the model", "Training begins"]
+    for step in range(1, 80):
+        of_step = deepspeed_lines(step, rates=rates, prefix=prefix)
+        lines += [*of_step[:1] * (engines - 1), *of_step]
+    text = "\n".join([*lines, "epoch: 3 loss: 0.5", *lines[:60], ""]).encode()
+    assert read(OF_DEEPSPEED, text) == read(without_columns(OF_DEEPSPEED), text)
+
+
+def test_learning_rates_of_deepspeed_make_one_table_with_lines_of_the_script(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tables: list[int] = []
+    parse = ConsoleReader._parse_table
+    monkeypatch.setattr(
+        ConsoleReader,
+        "_parse_table",
+        lambda reader, found, parsed: (tables.append(len(found.starts)), parse(reader, found, parsed))[1],
+    )
+    lines = [line for step in range(300) for line in deepspeed_lines(step, rates=1)[:2]]
+    read(OF_DEEPSPEED, "\n".join([*lines, ""]).encode())
+    assert sum(tables) > 590
+    assert len(tables) <= 4
