@@ -151,7 +151,7 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         ),
         {
             **{name: [*range(0, 1200, 20)] for name in ("Loss", "Epoch")},
-            **{name: [*range(20, 1200, 40)] for name in ("Top_dev", "Top_test")},
+            **{name: [*range(20, 1200, 40)] for name in ("Top_dev", "Top_dev 2", "Top_test", "Top_test 2")},
         },
     ),
     "the extremes of values, one of which never changes": (
