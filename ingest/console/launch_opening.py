@@ -125,6 +125,11 @@ _STATED = re.compile(
     rb"[ =:\[\]]{0,5}\{"
 )
 """How a dictionary of settings begins."""
+_OF_MODEL = re.compile(
+    rb"\s{0,8}\d{1,3}\s+\|\s+[\w.]+\s+\|\s+[A-Za-z_]\w*\s+\|"
+    rb"|[\d.]{1,12}(?: [KMB])?\s+(?:Non-t|T)rainable params"
+)
+"""A line of the summary of a model that a Trainer prints as each training begins, also within a launch."""
 _ARGUMENTS = b"Namespace("
 """How a program prints its arguments, whatever words are among them."""
 
@@ -261,6 +266,8 @@ class LaunchOpening:
         if warning is not None and (warning[0] in self._warnings or len(self._warnings) < _MOST_WARNINGS):
             self._warnings[warning[0]] = self._warnings.get(warning[0], 0) + 1
         if was_warned and line[:1].isspace():  # workers that are started with each epoch warn again
+            return
+        if _OF_MODEL.match(line) is not None:
             return
         known = [piece for piece in self._counts if piece in line]
         for piece in known:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from holter.ingest.console.dialect import DialectState, LineKind, LineResult, LineValues
+from holter.ingest.console.line_settings import is_row_of_model
 from holter.ingest.console.plain_line import axis_state
 
 _ROW = re.compile(
@@ -39,7 +40,7 @@ def or_counted(kind: LineKind, parse_record: Callable[[str, DialectState], LineR
 
     def parse(line: str, state: DialectState) -> LineResult:
         match = _ROW.match(line)
-        if match is None:
+        if match is None or is_row_of_model(line):
             return kind.parse(line, state)
         counts = state.setdefault(_COUNTS, {"waiting": [], "shown": False})
         if counts["shown"]:

@@ -57,6 +57,7 @@ _OF_MODEL = re.compile(
     r"|^(?!.*(?:LOSS|ACC|REWARD|SCORE|AUC|DICE|RMSE|RECALL|PRECISION|PSNR|SSIM)|.*_(?:[KMG]I?B|MS|SECS?)$)[A-Z][A-Z\d]*(?:_[A-Z\d]+)+$"
 )
 """Names that end like settings, are written like constants: `BASE_LR`, or count what stops a training."""
+_ROW_OF_MODEL = re.compile(r"\s{0,8}\d{1,3}\s+\|\s+[\w.]+\s+\|\s+[A-Za-z_]\w*\s+\|")
 
 
 def is_settings(texts: Sequence[str], before: int, names: Sequence[str], *, is_amount: bool) -> bool:
@@ -100,6 +101,14 @@ def is_setting(name: str) -> bool:
 def is_learning_rate(name: str) -> bool:
     """Whether a name is that of a learning rate, which programs state in their settings and in each epoch."""
     return _LEARNING_RATE.match(name) is not None
+
+
+def is_row_of_model(line: str) -> bool:
+    """Whether a line is a row of Lightning's summary of a model: `0 | train_acc | Accuracy | 0 | train`.
+
+    Its first number and that of its parameters are no position and no metric.
+    """
+    return _ROW_OF_MODEL.match(line) is not None
 
 
 def is_of_model(name: str) -> bool:

@@ -30,7 +30,7 @@ from holter.ingest.console.evaluation_steps import (
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_data import ends_epoch
 from holter.ingest.console.line_labels import is_of_other_writer, labels_of_line, note_epoch_about
-from holter.ingest.console.line_settings import is_of_model, is_setting
+from holter.ingest.console.line_settings import is_of_model, is_row_of_model, is_setting
 from holter.ingest.console.line_shapes import LineShape
 from holter.ingest.console.line_tokens import split_numbers, template_of, value_of
 from holter.ingest.console.line_words import BEST_WORD
@@ -97,8 +97,6 @@ from holter.types import labels_of
 
 _BEST = re.compile(rf"(?i){BEST_WORD}")
 """What a line says before it repeats a metric of the best step so far: `Saved the best model (acc=0.9)`."""
-_PART_OF_MODEL = re.compile(r"\s{0,8}\d{1,3}\s+\|\s+[\w.]+\s+\|\s+[A-Za-z_]\w*\s+\|")
-"""A row of Lightning's summary of a model: `0  | train_acc | BinaryAccuracy | 0 `, a number of parameters."""
 _DRAWN_BAR = re.compile(r"\s{0,8}\[(?=[=#>-])[=#]{0,200}>?[ .-]{0,200}\]")
 """A bar that counts nothing: `[=====>------] 10s Loss D: 1.4`."""
 _FRACTION = re.compile(r"\d{1,6}\.\d{1,8}")
@@ -367,7 +365,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     axis = axis_state(state)
     parts = split_numbers(as_read(line))
     shape, numbers = shape_of_line(parts), parts[1::2]
-    if shape.counters or _is_repeated(line) or _PART_OF_MODEL.match(line) is not None:
+    if shape.counters or _is_repeated(line) or is_row_of_model(line):
         return None
     if is_within_epoch(line, axis):
         return None

@@ -902,3 +902,29 @@ def test_folds_below_which_epochs_are_announced_are_trainings(tmp_path: Path) ->
     assert run.attempts == 1
     steps = [500, 1000, 1500, 2000]
     assert steps_of(run) == {name: steps for name in ("Loss", "Loss/fold=1", "Loss/fold=2")}
+
+
+def test_the_long_summary_of_a_model_is_no_record_and_no_launch_where_each_fit_prints_it(
+    tmp_path: Path,
+) -> None:
+    """Rows count up, each behind a bar, as rows of records may; a launch's opening lines come once."""
+    names = ("model", "loss_fn", "train_acc", "val_acc", "val_f1", "test_acc", "test_f1", "test_auc")
+    summary = "GPU available: False, used: False\nTPU available: False, using: 0 TPU cores\n"
+    summary += "   | Name      | Type     | Params | Mode  | FLOPs\n" + "-" * 50 + "\n"
+    summary += "".join(
+        f"{n}  | {name:9} | {name.title().replace('_', '')} | 0      | train | 0    \n"
+        for n, name in enumerate(names)
+    )
+    summary += "-" * 50 + "\n8.8 K     Trainable params\n822 K     Non-trainable params\n"
+    bars = [
+        "".join(
+            f"\rEpoch {epoch}: 100%|####| 28/28 [00:05<00:00, 5.0it/s, train_loss=0.{value + epoch}]"
+            for epoch in range(4)
+        )
+        + "\n"
+        for value in (60, 40)
+    ]
+    opening = "Seed set to 42\nLoaded 200 regions of the brain\nLoaded encoder from a checkpoint\n"
+    run = read_log(tmp_path, f"{opening}{summary}{bars[0]}\n{summary}{bars[1]}")
+    assert run.attempts == 1
+    assert {key.metric for key in run.data.series} == {"train_loss"}
