@@ -315,7 +315,8 @@ def _counted_columns(rows: Cells, name: str, stated: Sequence[str]) -> Cells:
     """The table with the names of its columns if the first one counts up; nothing if it does not.
 
     It counts evenly, from its first number again with each launch, or with several rows of each number before
-    a single other column of fractions, or it is an epoch in which the second one counts. Without `stated` names, a single other column is named after a file with the name of a metric.
+    a single other column of fractions, or it is an epoch in which the second one counts. Without `stated`
+    names, a single other column is named after a file with the name of a metric.
     """
     rows = [[*map(_whole, row[:_LEAST_COLUMNS]), *row[_LEAST_COLUMNS:]] for row in rows]
     if len(rows[0]) < _LEAST_COLUMNS or not all(row[0].isdecimal() for row in rows):
