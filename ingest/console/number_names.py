@@ -28,7 +28,9 @@ _WORD = re.compile(
 
 So are those of how many values a mean is of: `avg 5 reward`.
 """
-_DELIMITERS = (*",;|[](){}<>\t\"'=:*│┃•·→", "  ", " - ", " / ")
+_MISREAD_DASHES = (" ù ", " û ", " ñ ")
+"""What dashes between spaces become in another code page: `Best model saved ù Val Acc: 0.8`."""
+_DELIMITERS = (*",;|[](){}<>\t\"'=:*│┃•·→", "  ", " - ", " / ", *_MISREAD_DASHES)
 _NO_BEGINNING = frozenset({"of", "and", "the", "has", "got", "setting", "metrics"})
 """Words with which no name begins: `saved a checkpoint with mean score: 0.5`."""
 _UNITS_AT_END = frozenset({"s.", "ms.", "sec.", "secs.", "SPS.", "FPS."})

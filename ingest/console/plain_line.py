@@ -439,7 +439,11 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
             if is_best and "best" not in field.name.lower():
                 data = best_of(data)
             name = nested_name(row + field.name.removeprefix(f"{row[:-1]} "), axis)
-            name = name_of_mean(name, data) if name in names_of_pass(data, axis) else metric_name(name, data)
+            if is_best:
+                name = name_of_best(name, data)
+            else:
+                is_mean = name in names_of_pass(data, axis)
+                name = name_of_mean(name, data) if is_mean else metric_name(name, data)
             values[f"epoch/{name}" if name.removesuffix("/mean") in means else name] = value * field.scale
     if not values:
         return None

@@ -38,7 +38,16 @@ _NAMED_PROMPT = (
 """Of a shell that names the user, the machine or the folder."""
 _BARE_PROMPT = r"(?:(?:ba|z)?sh-\d\.\d+[$#]|[$%!]|\+{1,3})"
 """Of one that names nothing, of a script whose commands are printed, of a notebook."""
-_STARTED = rf"(?:{_ENVIRONMENT}(?:{_NAMED_PROMPT}|{_BARE_PROMPT}) *{_COMMAND}|nohup ?: [A-Za-z\xc0-\xff])"
+_NEW_SESSION = (
+    r"[=*#~+>-]{3,80} {0,4}(?i:(?:start(?:ing)? |begin(?:ning)? )?(?:of )?(?:a )?new (?:training )?"
+    r"(?:session|run|training|launch))(?:[ :(@,-][^\n\r=*#~a-zA-Z]{0,60}[^\n\r=*#~]{0,40})? {0,4}"
+    r"[=*#~+<-]{3,80}[ \t\r]*$"
+)
+"""The heading that a program appends to its log as it starts: `=== New Training Session - 12:30:00 ===`."""
+_STARTED = (
+    rf"(?:{_ENVIRONMENT}(?:{_NAMED_PROMPT}|{_BARE_PROMPT}) *{_COMMAND}|nohup ?: [A-Za-z\xc0-\xff]"
+    rf"|{_NEW_SESSION})"
+)
 _DATE_WORD = r"[A-Za-z\x80-\xff\d]{1,9}[.,]{0,2} {1,2}"
 _DATE = (
     rf"(?:[A-Za-z\x80-\xff]{{2,9}}[.,]{{0,2}} {{1,2}}{_DATE_WORD}{_DATE_WORD}(?:\d{{4}} )?"

@@ -79,7 +79,7 @@ def counted_rows(texts: Texts, rows: Sequence[Sequence[str]]) -> CountedRows | N
     counted = ((index, _steps(texts, columns, index, is_named=index in named)) for index in counting)
     step, steps = next(((index, steps) for index, steps in counted if steps), (0, ()))
     if not steps and _has_metric(texts):
-        of_processes = (index for index in counting if _counts_for_processes(columns, index))
+        of_processes = (index for index in counting if counts_with_repeats(columns, index))
         step = next(of_processes, -1)
         steps = columns[step] if step >= 0 else ()
     if not steps and _rises_ahead(texts, columns):
@@ -162,8 +162,8 @@ def _total_behind(texts: Texts, columns: Sequence[Sequence[str]], index: int) ->
     return int(total) if len(totals) == 1 and (total := next(iter(totals))).isdecimal() else 0
 
 
-def _counts_for_processes(columns: Sequence[Sequence[str]], index: int) -> bool:
-    """Whether a column counts evenly with several rows of most steps, those of as many processes.
+def counts_with_repeats(columns: Sequence[Sequence[str]], index: int) -> bool:
+    """Whether a column counts evenly with several rows of most steps, such as those of several processes.
 
     Their values differ in every row: a whole number that does counts within the other, and what comes again
     with each number is what was tried.

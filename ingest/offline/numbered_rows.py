@@ -36,6 +36,7 @@ from holter.ingest.offline.counted_lines import (
     MOST_RESUMED,
     Cells,
     counts_evenly,
+    counts_with_repeats,
     is_number,
     layout_of,
     steps_within,
@@ -313,8 +314,9 @@ def _whole(cell: str) -> str:
 def _counted_columns(rows: Cells, name: str, stated: Sequence[str]) -> Cells:
     """The table with the names of its columns if the first one counts up; nothing if it does not.
 
-    It counts evenly, from its first number again with each launch, or it is an epoch in which the second one
-    counts. Without `stated` names, a single other column is named after a file with the name of a metric.
+    It counts evenly, from its first number again with each launch, or with several rows of each number before
+    a single other column of fractions, or it is an epoch in which the second one counts. Without `stated`
+    names, a single other column is named after a file with the name of a metric.
     """
     rows = [[*map(_whole, row[:_LEAST_COLUMNS]), *row[_LEAST_COLUMNS:]] for row in rows]
     if len(rows[0]) < _LEAST_COLUMNS or not all(row[0].isdecimal() for row in rows):
@@ -326,6 +328,9 @@ def _counted_columns(rows: Cells, name: str, stated: Sequence[str]) -> Cells:
     is_step = len(rows) == 1 and step_columns.find_step(stated) == names[0]
     if is_step or counts_evenly([row[0] for row in rows], *((_LEAST_EVEN,) if is_named else ())):
         return [["step", *([name] if is_named else names[1:])], *rows]
+    if len(names) == _LEAST_COLUMNS and not stated and are_measured([row[1:] for row in rows]):
+        columns = [*zip(*rows, strict=True)]
+        return [["step", name if is_named else names[1]], *rows] if counts_with_repeats(columns, 0) else []
     if len(names) <= _LEAST_COLUMNS or not all(row[1].isdecimal() for row in rows):
         return []
     steps = steps_within([(int(row[0]), int(row[1])) for row in rows])

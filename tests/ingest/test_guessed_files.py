@@ -394,3 +394,27 @@ def test_an_evaluation_over_several_lines_is_at_the_last_step_of_the_training(tm
         "val recall": at,
         "val final score": at,
     }
+
+
+def of_folds(heading: str, *, again: bool = False) -> str:
+    """Results of three folds without an epoch, and those of all."""
+    folds = "".join(
+        f"\n{heading.format(1 if again else n)}\n[Rows] Reading 40 rows\n  left out 3 of them\n"
+        f"  Best val acc: 7{n}.5%\n"
+        for n in (1, 2, 3)
+    )
+    return f"Device : cuda\n{folds}\n=====\n  All folds\n=====\n  Overall accuracy: 74.4% (29/39)\n"
+
+
+@pytest.mark.parametrize("heading", ["Fold {}/3: 40 train / 9 val rows", "===== Fold {} =====", "fold={}"])
+def test_results_of_folds_without_an_epoch_have_their_labels(tmp_path: Path, heading: str) -> None:
+    run = read_log(tmp_path, of_folds(heading), "train.txt")
+    assert run.attempts == 1
+    assert {(key.metric, key.labels): series.value.tolist() for key, series in run.data.series.items()} == {
+        ("Best val acc", (("fold", str(n)),)): [70.5 + n] for n in (1, 2, 3)
+    }
+
+
+def test_results_below_the_same_fold_or_none_are_not_guessed(tmp_path: Path) -> None:
+    assert steps_of(read_log(tmp_path, of_folds("Fold {}/3", again=True), "train.txt")) == {}
+    assert steps_of(read_log(tmp_path, of_folds("Rows of {}"), "train.txt")) == {}

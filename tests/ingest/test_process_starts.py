@@ -27,6 +27,9 @@ STARTS = [
     "nohup: Eingabe wird ignoriert\n",
     "nohup: ignorando entrada\n",
     "nohup: 忽略输入\n",
+    "=== New Training Session ===\n",
+    "=== New Training Session - 2026-03-04 11:22:33 ===\n",
+    "##### Starting a new run (04.03.2026 11:22) #####\n",
 ]
 POSSIBLE_STARTS = [
     "ann@node7:~/proj$ \n",
@@ -53,6 +56,7 @@ NO_STARTS = [
     "Starting the next one at Sun Apr  5 18:11:40 2026\n",
     "Sun Apr  5 18:11:40 UTC 2026 Starting the next one\n",
     "The next one ended at Sun Apr  5 18:11:40 UTC 2026\n",
+    "=== New best of the session ===\n",
 ]
 
 

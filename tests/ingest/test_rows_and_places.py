@@ -401,6 +401,26 @@ def test_columns_without_names_are_those_of_a_file_of_losses(tmp_path: Path) -> 
     assert steps_of(read_log(tmp_path, rows, "points.txt")) == {}
 
 
+def test_bare_rows_may_have_several_values_at_each_step(tmp_path: Path) -> None:
+    rows = "".join(f"{5 * n},{n + 2}.{n}{again}7\n" for n in range(1, 8) for again in range(3))
+    steps = [*range(5, 40, 5)]
+    for launches in (1, 2):
+        run = read_log(tmp_path, launches * rows, "val_loss.txt")
+        assert run.attempts == launches
+        assert {
+            (key.metric, key.labels): series.step.tolist() for key, series in run.data.series.items()
+        } == {
+            ("val_loss", ()): launches * steps,
+            ("val_loss", (("repeat", "2"),)): launches * steps,
+            ("val_loss", (("repeat", "3"),)): launches * steps,
+        }
+
+
+def test_bare_rows_of_few_classes_are_no_steps(tmp_path: Path) -> None:
+    rows = "".join(f"{n},{n + 2}.{n}{again}7\n" for n in range(3) for again in range(9))
+    assert steps_of(read_log(tmp_path, rows, "points.txt")) == {}
+
+
 def test_a_table_may_have_a_separator_behind_its_names(tmp_path: Path) -> None:
     for end in ("", "\t"):
         text = "Learning Rate\tTrain Loss\t\n" + "".join(f"0.1\t1.{n}{end}\n" for n in N)

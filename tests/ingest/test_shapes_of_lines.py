@@ -459,3 +459,19 @@ def test_a_record_that_processes_print_into_one_line_is_one_of_a_launch(tmp_path
     run = read_log(tmp_path, text)
     assert run.attempts == 1
     assert steps_of(run) == {"Loss": [*range(1, 7)]}
+
+
+@pytest.mark.parametrize("dash", ["-", "\u2014", "\u00f9", "\u00fb"])
+def test_a_dash_in_another_code_page_is_no_word_of_a_name(tmp_path: Path, dash: str) -> None:
+    epochs = "".join(
+        f"Epoch {n}/5 Loss: 1.{n} | Val Acc: 0.3{n}\n  Best weights kept {dash} Val Acc: 0.3{n}\n"
+        for n in range(1, 6)
+    )
+    steps = steps_of(read_log(tmp_path, epochs))
+    assert steps == {name: [*range(1, 6)] for name in ("Loss", "Val Acc", "best/Val Acc")}
+
+
+def test_the_best_value_that_a_line_of_a_checkpoint_repeats_is_none_of_the_last_epoch(tmp_path: Path) -> None:
+    epochs = "".join(f"Epoch {n}/5\nVal Loss = 1.{n}, Val Acc = 0.3{n}\n" for n in range(1, 6))
+    steps = steps_of(read_log(tmp_path, epochs + "Loaded best model with val loss: 1.1\n"))
+    assert steps == {"Val Loss": [*range(1, 6)], "Val Acc": [*range(1, 6)], "best/val loss": [5]}
