@@ -73,6 +73,8 @@ class EpochAxis:
             self._note_last(writer)
             return _of_last_epoch(row, axis)
         data = evaluated_data([value for key in keys.data if isinstance(value := logged[key], str)])
+        if keys.step and step_columns.counts_through_epochs(keys.step):
+            axis["restarts"] = False
         if keys.step and axis.get("restarts") is False and not data:
             self._last[writer] = epoch, row
             return row
