@@ -186,3 +186,21 @@ def test_trials_go_on_in_one_launch(
         for n in numbers
     )
     assert_steps(tmp_path, text, steps)
+
+
+def test_the_loss_of_an_evaluation_hides_none_of_the_training_of_nanogpts_lines(tmp_path: Path) -> None:
+    lines = [
+        f"iter {n}: loss 3.{n}, time 19.{n}ms, mfu 0.19%, lr {n}.00e-04, grad_norm 1.{n}(clipped to 1.0)\n"
+        f"iter {n}: loss(train) nan, loss(val) 2.{n}, best_loss(val) 2.{n}\n"
+        for n in N
+    ]
+    run = read_log(tmp_path, "".join(lines))
+    values = {key.metric: series.value.tolist() for key, series in run.data.series.items()}
+    assert values.keys() == {
+        *("loss", "step_time (ms)", "mfu(%)", "lr", "grad_norm"),
+        *("eval/train_loss", "val/loss", "val/best_loss"),
+    }
+    assert values["loss"] == [3.1, 3.2, 3.3, 3.4]
+    assert values["lr"] == [1e-4, 2e-4, 3e-4, 4e-4]
+    assert values["grad_norm"] == [1.1, 1.2, 1.3, 1.4]
+    assert len(values["eval/train_loss"]) == len(N)
