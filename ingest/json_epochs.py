@@ -73,6 +73,10 @@ class EpochAxis:
             self._note_last(writer)
             return _of_last_epoch(row, axis)
         data = evaluated_data([value for key in keys.data if isinstance(value := logged[key], str)])
+        if keys.step and step_columns.counts_through_epochs(keys.step):
+            axis["restarts"] = False
+            if data:  # at its own step, also where no row of the training is above it
+                return row
         if keys.step and axis.get("restarts") is False and not data:
             self._last[writer] = epoch, row
             return row

@@ -21,6 +21,8 @@ STEP_NAMES = (
     "num_updates",
     "progress/tick/mean",
 )
+_GLOBAL_STEP_NAMES = frozenset({"global_step", "trainer/global_step", "train/global_step", "global_steps"})
+"""Those of steps that by their names are never counted within an epoch."""
 EPOCH_NAMES = ("epoch", "epochs", "epoch_num", "epoch_idx", "ep")
 OTHER_STEP_NAMES = (
     *("episode", "episodes", "generation", "total_timesteps", "timesteps", "iterations"),
@@ -142,6 +144,11 @@ def find_epoch_and_batch(names: Sequence[str]) -> tuple[str, str] | None:
     """The names of the columns of the epoch and of the steps or batches that may be counted within it."""
     epoch, step = _first_of(EPOCH_NAMES, names), _first_of(_STEP_NAMES_NEXT_TO_EPOCHS, names)
     return None if epoch is None or step is None else (epoch, step)
+
+
+def counts_through_epochs(name: str) -> bool:
+    """Whether a column counts steps that go on through all epochs, by its name."""
+    return name.strip().lower() in _GLOBAL_STEP_NAMES
 
 
 def _first_of(wanted: Sequence[str], names: Sequence[str]) -> str | None:

@@ -35,3 +35,9 @@ def is_of_evaluation(name: str) -> bool:
 def names_data(name: str) -> bool:
     """Whether the name of a metric begins with data, of the training or of an evaluation."""
     return _data_of(name) is not None
+
+
+def evaluation_of(name: str) -> str:
+    """The data of an evaluation that the name of a metric begins with, "" if it does not."""
+    found = _data_of(name)
+    return "" if found is None else found["word"] or found["beginning"] or ""

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-from holter.ingest.console.line_settings import is_setting
+from holter.ingest.console.data_names import evaluation_of, is_of_evaluation
+from holter.ingest.console.line_counters import Counter, CounterField
+from holter.ingest.console.line_settings import is_learning_rate, is_setting
+from holter.ingest.console.line_shapes import LineShape, MetricField
 from holter.ingest.console.line_words import DATA_SPLIT
 from holter.ingest.metric_names import is_metric_name
 
@@ -44,6 +47,35 @@ def data_behind(text: str, *, is_heading: bool) -> str:
         return "train" if stated[1] else stated[2].lower()
     behind = _BEHIND_METRICS.fullmatch(text)
     return "" if behind is None else behind[1].lower()
+
+
+def data_ahead(counters: Sequence[CounterField], metrics: Sequence[MetricField]) -> str:
+    """The data of the evaluation that a line may be of, as its first metric and all known ones are.
+
+    The others may be of it as well: `Epoch 3: valid_loss 0.5 | num_tokens 13.8 | valid_perplexity 1.6`.
+    """
+    places = {field.index for field in counters if field.counter is not Counter.OTHER}
+    measured = sorted((field for field in metrics if field.index not in places), key=lambda each: each.index)
+    data = evaluation_of(measured[0].name) if measured else ""
+    others = [field.name for field in measured if data and not is_of_evaluation(field.name)]
+    is_shared = bool(others) and not any(is_metric_name(name) and not is_setting(name) for name in others)
+    return data if is_shared else ""
+
+
+def names_behind_data(shape: LineShape, known: Collection[str]) -> dict[str, str]:
+    """The names that numbers of such a line have where a line of the training at its step has the same ones.
+
+    `known` are the names of the lines of this step.
+    """
+    if not any(is_metric_name(name) and not (is_setting(name) or is_of_evaluation(name)) for name in known):
+        return {}
+    places = {field.index for field in shape.counters if field.counter is not Counter.OTHER}
+    return {
+        field.name: f"{shape.data_ahead}/{field.name}"
+        for field in shape.metrics
+        if field.name in known and field.index not in places
+        if not (is_of_evaluation(field.name) or is_learning_rate(field.name))
+    }
 
 
 def is_summary(text: str, name: str) -> bool:

@@ -72,6 +72,8 @@ class LineShape:
     """It says that it is of the training."""
     is_of_evaluation: bool = False
     """The names of all its metrics say that they are of an evaluation."""
+    data_ahead: str = ""
+    """The data of an evaluation that its first metric is of, and maybe those without data in their names."""
     is_bar: bool = False
     """It is a progress bar without a total: `Epoch 1: : 0it [04:20, ?it/s, loss=1.33]`."""
     may_be_late: bool = False

@@ -44,6 +44,8 @@ _DOTTED = (
     rb"(?:[A-Za-z_]\w{0,40}+(?:\.[A-Za-z_]\w{0,40}+){1,6}+(?::\d{1,6}+)?|__main__(?::\d{1,6}+)?|root|main)"
 )
 _COUNTED = rb"(?i:epoch|ep|step|iter|iteration|batch|round|global_step|train|val|valid|test|eval)"
+_PARTS_OF_SOURCE = rb"[\w.<>/-]{0,80}?\.py {0,2}\| {0,2}[\w<>.]{1,60}+ {0,2}\| {0,2}\d{1,6}+ {0,2}"
+"""A file, a function and a line between bars, which are no cells within brackets: `(a.py | main | 55)`."""
 _BEFORE_CELLS = (
     rb"[A-Za-z]\w{0,40}+(?=:[ \t]{1,20}"
     rb"(?:\d{1,9}[ \t]{0,8}(?:/[ \t]{0,8}\d{1,9}[ \t]{0,8})?|[A-Za-z]\w{0,20}[ \t]{0,8})\|[^:=\n]{0,400}+$)"
@@ -54,6 +56,8 @@ _PLACE = (
     + _in_brackets(rb"(?:" + _SOURCE + rb"[^\[\]()\n=]{0,60}+|" + _DOTTED + rb")")
     + rb"|"
     + _in_brackets(rb"(?!" + _COUNTED + rb":)[\w.]{1,60}+:\d{1,6}+")
+    + rb"|"
+    + _in_brackets(_PARTS_OF_SOURCE)
     + rb"|"
     + _SOURCE
     + rb"|"

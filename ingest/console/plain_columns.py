@@ -121,6 +121,8 @@ def describe_line(line: str, parts: list[str]) -> LayoutContent | None:
         return None
     if any(field.is_percent for field in shape.counters):
         return None
+    if shape.data_ahead:  # lines above decide what the others are of
+        return None
     if shape.has_fractions:  # other lines of the layout may have whole numbers there, which count
         return None
     if shape.is_best or shape.may_recur or shape.is_bar or shape.may_be_late or shape.has_rates_alone:

@@ -28,7 +28,7 @@ from holter.ingest.console.evaluation_steps import (
     step_of_next,
 )
 from holter.ingest.console.line_counters import Counter
-from holter.ingest.console.line_data import ends_epoch
+from holter.ingest.console.line_data import ends_epoch, names_behind_data
 from holter.ingest.console.line_labels import is_of_other_writer, labels_of_line, note_epoch_about
 from holter.ingest.console.line_settings import is_of_model, is_row_of_model, is_setting
 from holter.ingest.console.line_shapes import LineShape
@@ -184,12 +184,15 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
     values = {}
     of_pass = names_of_pass(split, axis) if counts.keys() <= {Counter.EPOCH, Counter.OTHER} else ()
     means = () if split or not is_end_of_epoch(counts, axis, shape.kind) else names_of_means(axis)
+    known = axis["names"] if shape.data_ahead and axis.get("names at") == step else ()
+    of_data = names_behind_data(shape, known) if known and not (split or means) else {}
     for field in shape.metrics:
         value = value_of(numbers[field.index])
         if value is not None:
             name = (
                 name_of_mean(field.name, split) if field.name in of_pass else metric_name(field.name, split)
             )
+            name = of_data.get(name, name)
             values[f"epoch/{name}" if name in means else name] = value * field.scale
     if fraction is not None and values:
         values.setdefault("epoch", fraction)

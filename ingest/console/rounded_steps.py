@@ -10,6 +10,8 @@ _DIGITS = 3
 """What loggers print, of which zeros at the end are left out."""
 _LEAST_STEPS = 3
 """Steps whose mean distance is that of the next ones."""
+_LEAST_DISTANCES = 2
+"""Equal distances in a row between steps with all of their digits, which the next ones have as well."""
 
 
 def step_of_rounded(text: str, value: int, known: dict[str, Any]) -> int:
@@ -23,7 +25,11 @@ def step_of_rounded(text: str, value: int, known: dict[str, Any]) -> int:
     if last is None or value < last - unit:
         known.update(first=value, last=value, steps=1)
         return value
-    if known["steps"] >= _LEAST_STEPS:
+    if unit == 1:
+        _note_distance(value - last, known)
+    elif _even_distance(known):  # of which tables between them that are lost change nothing
+        known["distance"] = _even_distance(known)
+    elif known["steps"] >= _LEAST_STEPS:
         known["distance"] = (last - known["first"]) / (known["steps"] - 1)
     step = max(value, int(last))
     if unit > 1 and "distance" in known:  # maybe that of the launch before
@@ -32,6 +38,18 @@ def step_of_rounded(text: str, value: int, known: dict[str, Any]) -> int:
             step = following
     known.update(last=step, steps=known["steps"] + 1)
     return step
+
+
+def _note_distance(distance: int, known: dict[str, Any]) -> None:
+    """Note how far apart two steps are that have all of their digits."""
+    before, times = known.get("even", (0, 0))
+    known["even"] = [distance, times + 1 if distance == before else 1]
+
+
+def _even_distance(known: dict[str, Any]) -> int:
+    """The distance of the last steps that had all of their digits, 0 if it was not the same several times."""
+    distance, times = known.get("even", (0, 0))
+    return int(distance) if times >= _LEAST_DISTANCES else 0
 
 
 def _unit(text: str, known: dict[str, Any]) -> int:

@@ -34,7 +34,7 @@ from holter.ingest.console.line_counters import (
     stage_of,
     states_amount,
 )
-from holter.ingest.console.line_data import data_before, data_behind, is_summary
+from holter.ingest.console.line_data import data_ahead, data_before, data_behind, is_summary
 from holter.ingest.console.line_fields import NumberField, number_fields
 from holter.ingest.console.line_names import numbered, unique_name
 from holter.ingest.console.line_settings import has_settings, is_of_model, is_setting, is_settings
@@ -534,6 +534,7 @@ class _ShapeReader:
             has_rates_alone=is_record and measures and all(map(is_setting, names)),
             is_of_training=self._split == "train",
             is_of_evaluation=bool(names) and all(map(is_of_evaluation, names)),
+            data_ahead=data_ahead(counters, metrics) if is_record and not split else "",
             row=self._row,
             about=about,
             may_recur=may_recur,

@@ -58,8 +58,9 @@ def step_over_epochs(epoch: tuple[int, int], inner: tuple[int, int], state: Dial
         state["before"] = max(number - base, 0) * total
         state["first epoch"] = min(number, base)
     elif number > last_number:
-        restarts = state.setdefault("restarts", step <= last_step)
-        if not restarts and step <= last_step:  # too few lines had been seen to decide
+        goes_back = _goes_back(step, last_step, state)
+        restarts = state.setdefault("restarts", goes_back)
+        if not restarts and goes_back:  # too few lines had been seen to decide
             state["restarts"] = True
             state["before"] = max((number - 1) * total, last_step)
         elif restarts:
@@ -92,6 +93,15 @@ def step_over_epochs(epoch: tuple[int, int], inner: tuple[int, int], state: Dial
         state["stride"] = step - last_step
     state["epoch"] = [number, step]
     return step if state.get("restarts") is False else int(state.get("before", 0)) + step
+
+
+def _goes_back(step: int, last: int, state: DialectState) -> bool:
+    """Whether the first `step` of an epoch is none behind the `last` of the one before.
+
+    The same step again is, where it is the only one of an epoch; where others were before it, an epoch ended
+    between several lines of one step: `1,99`, `1,100`, `2,100`.
+    """
+    return step < last or (step == last and state.get("first of epoch", last) == last)
 
 
 def _length_by_distance(step: int, last: int, state: DialectState) -> int:

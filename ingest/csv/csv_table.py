@@ -55,6 +55,8 @@ class CsvLayout:
         self.text: set[int] = _from_bitmap(state.get("text", "0"))
         self.settle_clock(state.get("clock", "?"))
         self.epochs: dict[str, Any] = dict(state.get("epochs", {}))
+        if within and step_columns.counts_through_epochs(within[1]):
+            self.epochs["restarts"] = False
         name = "" if self.step is None else self.header[self.step].strip().lower()
         counts_epochs = self.epoch is None and name in step_columns.EPOCH_NAMES
         self.parts: dict[str, Any] | None = dict(state.get("parts", {})) if counts_epochs else None

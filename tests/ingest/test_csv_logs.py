@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from itertools import accumulate
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -48,6 +49,24 @@ def test_steps_that_count_through_all_epochs_are_the_steps(reading: Any) -> None
     assert points(result) == [(10, 3.5), (20, 3.0), (30, 2.5), (25, 2.0), (40, 1.0)]
     fractions = reading.read_complete("a.csv", b"epoch,step,loss\n0.5,10,3.5\n1.5,5,3\n")
     assert points(fractions) == [(10, 3.5), (5, 3.0)]
+
+
+@pytest.mark.parametrize("step", ["step", "global_step", "iteration"])
+def test_an_epoch_may_end_between_the_rows_of_one_step(step: str, reading: Any) -> None:
+    rows = [(n // 10 + 1, n // 4) for n in range(40)]
+    lines = [f"epoch,{step},loss\n", *(f"{epoch},{at},0.{n:02}\n" for n, (epoch, at) in enumerate(rows, 1))]
+    content = "".join(lines).encode()
+    complete = reading.read_complete("log.csv", content)
+    assert {at for at, _ in points(complete)} == {*range(10)}
+    assert reading.read_growing("log.csv", content, [*accumulate(map(len, lines))]) == complete
+
+
+@pytest.mark.parametrize(("step", "steps"), [("batch", [100, 200, 300]), ("step", [100, 200, 300])])
+def test_a_row_per_epoch_at_its_last_step_is_one_of_several(
+    step: str, steps: list[int], reading: Any
+) -> None:
+    content = f"epoch,{step},loss\n1,100,0.5\n2,100,0.4\n3,100,0.3\n".encode()
+    assert [at for at, _ in points(reading.read_complete("log.csv", content))] == steps
 
 
 def test_episodes_are_the_steps_where_nothing_else_counts(reading: Any) -> None:

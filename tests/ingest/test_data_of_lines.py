@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -186,3 +188,52 @@ def test_trials_go_on_in_one_launch(
         for n in numbers
     )
     assert_steps(tmp_path, text, steps)
+
+
+def test_the_loss_of_an_evaluation_hides_none_of_the_training_of_nanogpts_lines(tmp_path: Path) -> None:
+    lines = [
+        f"iter {n}: loss 3.{n}, time 19.{n}ms, mfu 0.19%, lr {n}.00e-04, grad_norm 1.{n}(clipped to 1.0)\n"
+        f"iter {n}: loss(train) nan, loss(val) 2.{n}, best_loss(val) 2.{n}\n"
+        for n in N
+    ]
+    run = read_log(tmp_path, "".join(lines))
+    values = {key.metric: series.value.tolist() for key, series in run.data.series.items()}
+    assert values.keys() == {
+        *("loss", "step_time (ms)", "mfu(%)", "lr", "grad_norm"),
+        *("eval/train_loss", "val/loss", "val/best_loss"),
+    }
+    assert values["loss"] == [3.1, 3.2, 3.3, 3.4]
+    assert values["lr"] == [1e-4, 2e-4, 3e-4, 4e-4]
+    assert values["grad_norm"] == [1.1, 1.2, 1.3, 1.4]
+    assert len(values["eval/train_loss"]) == len(N)
+
+
+def test_numbers_without_data_in_their_names_are_of_the_evaluation_that_their_line_begins_with(
+    tmp_path: Path, reading: Any
+) -> None:
+    lines = [
+        line
+        for n in N
+        for line in (
+            f"INFO: Epoch {n:03}: loss 5.{n} | lr 0.01 | num_words 13.{n} | batch_size 10 | clip 1\n",
+            f"INFO: Epoch {n:03}: valid_loss 4.{n} | lr 0.01 | num_words 25.{n} | batch_size 50\n",
+        )
+    ]
+    content = "".join(lines).encode()
+    run = read_log(tmp_path, content)
+    values = {key.metric: series.value.tolist() for key, series in run.data.series.items()}
+    assert values["num_words"] == [13.1, 13.2, 13.3, 13.4]
+    assert values["valid/num_words"] == [25.1, 25.2, 25.3, 25.4]
+    assert values["batch_size"] == [10] * 4
+    assert values["valid/batch_size"] == [50] * 4
+    assert values["valid_loss"] == [4.1, 4.2, 4.3, 4.4]
+    assert "valid/lr" not in values
+    complete = reading.read_complete("run.log", content)
+    assert reading.read_growing("run.log", content, [*accumulate(map(len, lines))]) == complete
+
+
+def test_numbers_behind_those_of_an_evaluation_keep_their_names_where_no_line_of_the_training_has_them(
+    tmp_path: Path,
+) -> None:
+    text = "".join(f"Epoch {n} loss: 0.{n} acc: 0.9\nEpoch {n} val_loss: 0.5 time: 3.{n}\n" for n in N)
+    assert steps_of(read_log(tmp_path, text)).keys() == {"loss", "acc", "val_loss", "time"}

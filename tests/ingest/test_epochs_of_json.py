@@ -124,3 +124,16 @@ def test_what_is_done_in_each_round_is_no_step(tmp_path: Path, name: str, amount
     text = b"".join(_lines(rows)) if name.endswith("l") else "\n".join([*table, ""])
     run = read_log(tmp_path, text, name)
     assert steps_of(run) == {amount: [*EPOCHS], "loss": [*EPOCHS]}
+
+
+@pytest.mark.parametrize("step", ["step", "global_step"])
+def test_an_epoch_may_end_between_the_objects_of_one_step(tmp_path: Path, step: str) -> None:
+    rows = [{"epoch": n // 10 + 1, step: n // 4, "loss": 1 / n} for n in range(1, 40)]
+    run = read_log(tmp_path, b"".join(_lines(rows)), "log.jsonl")
+    assert run.attempts == 1
+    assert {*steps_of(run)["loss"]} == {*range(10)}
+
+
+def test_evaluations_that_name_a_global_step_are_at_it(tmp_path: Path) -> None:
+    rows = [{"epoch": n, "global_step": 30 * (n // 2), "split": "val", "loss": 1 / n} for n in range(2, 8)]
+    assert {*steps_of(read_log(tmp_path, b"".join(_lines(rows)), "log.jsonl"))["val/loss"]} == {30, 60, 90}

@@ -23,6 +23,9 @@ PREFIXES: dict[str, Callable[[int], str]] = {
     "Ray": lambda _: "(train_fn pid=1234) ",
     "journal": lambda at: f"May 04 10:{at // 60:02}:{at % 60:02} host python[123]: ",
     "logger with a place": lambda at: f"[2026-05-04 10:{at // 60:02}:{at % 60:02},123][INFO][train.py:55] ",
+    "logger with a place between bars": lambda at: (
+        f"2026-05-04 10:{at // 60:02}:{at % 60:02},123 [INFO] (train.py | <module> | 55) "
+    ),
     "basic logger": lambda _: "INFO:root:",
     "loguru": lambda at: f"2026-05-04 10:{at // 60:02}:{at % 60:02}.123 | INFO     | __main__:main:55 - ",
     "loguru in colour": lambda at: (

@@ -31,6 +31,11 @@ def test_steps_with_three_digits_are_as_far_apart_as_those_before(tmp_path: Path
     )
 
 
+def test_steps_with_three_digits_are_as_far_apart_as_those_with_all_digits(tmp_path: Path) -> None:
+    steps = [n for n in range(0, 30000, 10) if not 100 < n < 350]
+    assert steps_of(read_log(tmp_path, _tables(steps)))["loss"] == steps
+
+
 def test_rounded_steps_that_go_back_begin_a_launch(tmp_path: Path) -> None:
     run = read_log(tmp_path, _tables([*range(0, 12000, 10), *range(10000, 11000, 10)]))
     assert run.attempts == 2

@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
+from holter.ingest.console.line_tokens import split_numbers, value_of
+from holter.ingest.console.shape_reader import shape_of_line
 from holter.ingest.console.values import parse_number, parse_numbers
 
 _ITER = re.compile(r"\biter (\d+): loss (\S+?)(?: \w+)?, time ([\d.]+)ms(?:, mfu (-?[\d.]+)%)?")
 _EVAL = re.compile(r"\bstep (\d+): train loss (\S+?)(?: \w+)?, val loss (\S+)")
+_EVAL_OF_BOTH = re.compile(r"\b(?:iter|step) (\d+): loss\(train\) ")
+"""Where the data are behind the name: `iter 5: loss(train) 2.1, loss(val) 2.2, best_loss(val) 2.2`."""
 _ROW = re.compile(r"^(\d+) (train|val|hella) ([\d.]+|nan|inf)$")
 _NAMES = {"train": "loss", "val": "val/loss", "hella": "eval/hellaswag"}
 _UNKNOWN_MFU = -100.0
@@ -23,7 +27,35 @@ def _iter(line: str, state: DialectState) -> LineValues | None:
     texts = {"loss": match[2].rstrip(","), "step_time (ms)": match[3]}
     if match[4] and parse_number(match[4]) != _UNKNOWN_MFU:
         texts["mfu(%)"] = match[4]
-    return LineValues(int(match[1]), parse_numbers(texts.items()))
+    values = parse_numbers(texts.items())
+    if line.startswith(", ", match.end()):  # `, lr 6.00e-04, grad_norm 1.26`
+        values = {**_named(line, match.end()), **values}
+    return LineValues(int(match[1]), values)
+
+
+def _named(line: str, first: int) -> dict[str, float]:
+    """The named numbers of a line from this place on; what is in brackets says more of the one before."""
+    parts = split_numbers(line)
+    values, ahead = {}, len(split_numbers(line[:first])) // 2
+    for field in shape_of_line(parts).metrics:
+        value = value_of(parts[2 * field.index + 1])
+        if field.index >= ahead and value is not None and "(" not in parts[2 * field.index]:
+            values[field.name] = value * field.scale
+    return values
+
+
+def _evaluation_of_both(line: str, state: DialectState) -> LineValues | None:
+    """The loss of the training's data is another one here than in the line of the same iteration."""
+    match = _EVAL_OF_BOTH.search(line)
+    if match is None:
+        return None
+    parts = split_numbers(line)
+    values = {}
+    for field in shape_of_line(parts).metrics:
+        value = value_of(parts[2 * field.index + 1])
+        if value is not None:
+            values["eval/train_loss" if field.name == "loss" else field.name] = value * field.scale
+    return LineValues(int(match[1]), values)
 
 
 def _evaluation(line: str, state: DialectState) -> LineValues | None:
@@ -53,6 +85,7 @@ DIALECT = ConsoleDialect(
     kinds=(
         LineKind(pattern=re.compile(rb"iter \d+: loss "), parse=_iter),
         LineKind(pattern=re.compile(rb"step \d+: train loss "), parse=_evaluation),
+        LineKind(pattern=re.compile(rb"(?:iter|step) \d+: loss\(train\) "), parse=_evaluation_of_both),
         LineKind(pattern=re.compile(rb"(?m)^\d+ (?:train|val|hella) \d"), parse=_row),
     ),
 )
