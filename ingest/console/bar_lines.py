@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from holter.ingest.console.data_names import is_of_evaluation
 from holter.ingest.console.line_counters import Counter
-from holter.ingest.console.line_tokens import split_numbers, value_of
+from holter.ingest.console.line_shapes import measured_values
+from holter.ingest.console.line_tokens import split_numbers
 from holter.ingest.console.line_words import DATA_SPLIT
 from holter.ingest.console.plain_line import counts_of
 from holter.ingest.console.shape_reader import shape_of_line
@@ -132,9 +133,7 @@ def _described(text: str) -> _Description:
     counted = {field.index for field in shape.counters}
     metrics = [field for field in shape.metrics if field.index not in counted]
     values = {
-        field.name: value * field.scale
-        for field in metrics
-        if (value := value_of(numbers[field.index])) is not None
+        field.name: value for field, value in measured_values(shape, numbers) if field.index not in counted
     }
     # a word within a name says of which data the bar is only if all are: `loss 0.5, val loss 0.4`
     are_of_data = all(is_of_evaluation(field.name) for field in metrics)

@@ -28,8 +28,7 @@ def _data_of(name: str) -> re.Match[str] | None:
 
 def is_of_evaluation(name: str) -> bool:
     """Whether the name of a metric begins with data of an evaluation."""
-    found = _data_of(name)
-    return found is not None and bool(found["word"] or found["beginning"])
+    return bool(evaluation_of(name))
 
 
 def names_data(name: str) -> bool:

@@ -19,6 +19,7 @@ from typing import Any
 from zlib import crc32
 
 from holter.ingest.console.crashes import LOADS, Crash
+from holter.ingest.console.line_settings import ROW_OF_MODEL
 from holter.ingest.console.pattern_search import LinearPattern
 from holter.ingest.console.process_starts import ANY_PROCESS_START, ProcessStart, process_start
 
@@ -125,10 +126,7 @@ _STATED = re.compile(
     rb"[ =:\[\]]{0,5}\{"
 )
 """How a dictionary of settings begins."""
-_OF_MODEL = re.compile(
-    rb"\s{0,8}\d{1,3}\s+\|\s+[\w.]+\s+\|\s+[A-Za-z_]\w*\s+\|"
-    rb"|[\d.]{1,12}(?: [KMB])?\s+(?:Non-t|T)rainable params"
-)
+_OF_MODEL = re.compile(ROW_OF_MODEL.encode() + rb"|[\d.]{1,12}(?: [KMB])?\s+(?:Non-t|T)rainable params")
 """A line of the summary of a model that a Trainer prints as each training begins, also within a launch."""
 _ARGUMENTS = b"Namespace("
 """How a program prints its arguments, whatever words are among them."""

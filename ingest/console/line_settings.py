@@ -57,7 +57,9 @@ _OF_MODEL = re.compile(
     r"|^(?!.*(?:LOSS|ACC|REWARD|SCORE|AUC|DICE|RMSE|RECALL|PRECISION|PSNR|SSIM)|.*_(?:[KMG]I?B|MS|SECS?)$)[A-Z][A-Z\d]*(?:_[A-Z\d]+)+$"
 )
 """Names that end like settings, are written like constants: `BASE_LR`, or count what stops a training."""
-_ROW_OF_MODEL = re.compile(r"\s{0,8}\d{1,3}\s+\|\s+[\w.]+\s+\|\s+[A-Za-z_]\w*\s+\|")
+ROW_OF_MODEL = r"\s{0,8}\d{1,3}\s+\|\s+[\w.]+\s+\|\s+[A-Za-z_]\w*\s+\|"
+"""A row of Lightning's summary of a model, as a pattern: `0 | train_acc | Accuracy | 0 | train`."""
+_ROW_OF_MODEL = re.compile(ROW_OF_MODEL)
 
 
 def is_settings(texts: Sequence[str], before: int, names: Sequence[str], *, is_amount: bool) -> bool:
@@ -104,7 +106,7 @@ def is_learning_rate(name: str) -> bool:
 
 
 def is_row_of_model(line: str) -> bool:
-    """Whether a line is a row of Lightning's summary of a model: `0 | train_acc | Accuracy | 0 | train`.
+    """Whether a line is a row of Lightning's summary of a model.
 
     Its first number and that of its parameters are no position and no metric.
     """

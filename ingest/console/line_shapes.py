@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from holter.ingest.console.line_counters import CounterField
+from holter.ingest.console.line_tokens import value_of
 
 _PARTS = frozenset({"stage", "phase"})
 
@@ -98,3 +99,11 @@ def part_before(counters: Sequence[CounterField], metrics: Sequence[MetricField]
     """The name of the metric that numbers the part of the training in which a line counts, if any does."""
     ahead = (field for field in metrics if counters and field.index < counters[0].index)
     return next((field.name for field in ahead if field.name.lower() in _PARTS), "")
+
+
+def measured_values(shape: LineShape, numbers: Sequence[str]) -> Iterator[tuple[MetricField, float]]:
+    """The metrics of a line with their values in units of their own, as far as these are numbers."""
+    for field in shape.metrics:
+        value = value_of(numbers[field.index])
+        if value is not None:
+            yield field, value * field.scale

@@ -31,7 +31,7 @@ from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_data import ends_epoch, names_behind_data
 from holter.ingest.console.line_labels import is_of_other_writer, labels_of_line, note_epoch_about
 from holter.ingest.console.line_settings import is_of_model, is_row_of_model, is_setting
-from holter.ingest.console.line_shapes import LineShape
+from holter.ingest.console.line_shapes import LineShape, measured_values
 from holter.ingest.console.line_tokens import split_numbers, template_of, value_of
 from holter.ingest.console.line_words import BEST_WORD
 from holter.ingest.console.names_of_rows import numbered_row, row_name, text_before
@@ -186,14 +186,11 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
     means = () if split or not is_end_of_epoch(counts, axis, shape.kind) else names_of_means(axis)
     known = axis["names"] if shape.data_ahead and axis.get("names at") == step else ()
     of_data = names_behind_data(shape, known) if known and not (split or means) else {}
-    for field in shape.metrics:
-        value = value_of(numbers[field.index])
-        if value is not None:
-            name = (
-                name_of_mean(field.name, split) if field.name in of_pass else metric_name(field.name, split)
-            )
-            name = of_data.get(name, name)
-            values[f"epoch/{name}" if name in means else name] = value * field.scale
+    for field, value in measured_values(shape, numbers):
+        is_mean = field.name in of_pass
+        name = name_of_mean(field.name, split) if is_mean else metric_name(field.name, split)
+        name = of_data.get(name, name)
+        values[f"epoch/{name}" if name in means else name] = value
     if fraction is not None and values:
         values.setdefault("epoch", fraction)
     axis["split"] = split
@@ -221,11 +218,7 @@ def _stage_of(shape: LineShape, numbers: list[str]) -> str:
 
 def _values_of(shape: LineShape, numbers: list[str]) -> dict[str, float]:
     """The metrics of a line, those of an evaluation named after its data."""
-    return {
-        metric_name(field.name, shape.split): value * field.scale
-        for field in shape.metrics
-        if (value := value_of(numbers[field.index])) is not None
-    }
+    return {metric_name(field.name, shape.split): value for field, value in measured_values(shape, numbers)}
 
 
 def _fraction_of_epoch(shape: LineShape, numbers: list[str], axis: dict[str, Any]) -> float | None:
@@ -262,9 +255,7 @@ def _recurring(
         return None
     counted = {field.index for field in shape.counters}
     values = {
-        field.name: value * field.scale
-        for field in shape.metrics
-        if field.index not in counted and (value := value_of(numbers[field.index])) is not None
+        field.name: value for field, value in measured_values(shape, numbers) if field.index not in counted
     }
     return recurring_values(values, step, axis, parse_time(line), section_labels(axis, values))
 
@@ -275,11 +266,11 @@ def _of_best(
     """The metrics of the best step so far, which a line repeats at this step or the one announced."""
     split = best_of(shape.split)
     counted = {field.index for field in shape.counters}
-    values = {}
-    for field in shape.metrics if shape.is_record else ():
-        value = None if field.index in counted else value_of(numbers[field.index])
-        if value is not None:
-            values[name_of_best(field.name, split)] = value * field.scale
+    values = {
+        name_of_best(field.name, split): value
+        for field, value in (measured_values(shape, numbers) if shape.is_record else ())
+        if field.index not in counted
+    }
     if "announced" in axis and not has_steps(axis):
         step = axis["announced"][0]
     if not values or step is None:

@@ -14,7 +14,8 @@ from pathlib import PurePath
 from typing import ClassVar
 
 from holter.ingest.console.line_settings import is_setting
-from holter.ingest.console.line_tokens import split_numbers, value_of
+from holter.ingest.console.line_shapes import measured_values
+from holter.ingest.console.line_tokens import split_numbers
 from holter.ingest.console.line_words import BEFORE_MESSAGE
 from holter.ingest.console.names_of_rows import text_before
 from holter.ingest.console.shape_reader import shape_of_line
@@ -76,6 +77,4 @@ def _results_of(line: str) -> _Results:
         return {}
     if not all(is_metric_name(field.name) and not is_setting(field.name) for field in shape.metrics):
         return {}
-    numbers = parts[1::2]
-    found = {field.name: (value_of(numbers[field.index]), field.scale) for field in shape.metrics}
-    return {name: value * scale for name, (value, scale) in found.items() if value is not None}
+    return {field.name: value for field, value in measured_values(shape, parts[1::2])}

@@ -4,7 +4,7 @@
 
 Importing Holter takes far longer than most commands: here it happens once. Who connects to the socket
 (`forked_commands.py`, `command_client.py`) passes a command's arguments, folder, environment, input and
-output, and is told the number of its process, and how it ended. The host ends with who started it.
+output, and gets the number of its process, and how it ended. The host ends with who started it.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Host:
             ready, _, _ = select.select([self._listener, self._ends], [], [], _LOOKS)
             if self._ends in ready:
                 os.read(self._ends, 4096)
-                self._tell_ends()
+                self._report_ends()
             if self._listener in ready:
                 self._begin(self._listener.accept()[0])
 
@@ -105,7 +105,7 @@ class Host:
         os.close(self._signalled)
         run(connection)
 
-    def _tell_ends(self) -> None:
+    def _report_ends(self) -> None:
         """Say of each command that ended its exit code, or minus the signal that killed it."""
         while self._connections:
             number, status = os.waitpid(-1, os.WNOHANG)

@@ -92,17 +92,17 @@ class ForkedCommand(subprocess.Popen[Any]):
             "folder": str(folder or os.getcwd()),
             "environment": dict(os.environ if environment is None else environment),
         }
-        self._told = _connection()
-        socket.send_fds(self._told, [b"."], descriptors)
-        self._told.sendall(json.dumps(request).encode() + b"\n")
+        self._replies = _connection()
+        socket.send_fds(self._replies, [b"."], descriptors)
+        self._replies.sendall(json.dumps(request).encode() + b"\n")
         self._close_pipe_fds(*ends)  # type: ignore[attr-defined]
-        self.pid = int(self._told_line())
+        self.pid = int(self._next_line())
         self._child_created = True
 
-    def _told_line(self) -> bytes:
-        """The next line that the host tells, and nothing of the next; empty if it has ended."""
+    def _next_line(self) -> bytes:
+        """The next line of the host's replies, and nothing of the next; empty if it has ended."""
         line = b""
-        while not line.endswith(b"\n") and (byte := self._told.recv(1)):
+        while not line.endswith(b"\n") and (byte := self._replies.recv(1)):
             line += byte
         return line
 
@@ -117,11 +117,11 @@ class ForkedCommand(subprocess.Popen[Any]):
 
     def _ended(self, timeout: float | None) -> int | None:
         """Wait for the end of the process; the exit code, minus the signal that killed it."""
-        if self.returncode is None and select.select([self._told], [], [], timeout)[0]:
+        if self.returncode is None and select.select([self._replies], [], [], timeout)[0]:
             with self._waitpid_lock:  # type: ignore[attr-defined]
                 if self.returncode is None:
-                    self.returncode = int(self._told_line() or -signal.SIGKILL)
-                    self._told.close()
+                    self.returncode = int(self._next_line() or -signal.SIGKILL)
+                    self._replies.close()
         return self.returncode
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
-from holter.ingest.console.line_tokens import split_numbers, value_of
+from holter.ingest.console.line_shapes import measured_values
+from holter.ingest.console.line_tokens import split_numbers
 from holter.ingest.console.shape_reader import shape_of_line
 from holter.ingest.console.values import parse_number, parse_numbers
 
@@ -14,6 +15,7 @@ _EVAL = re.compile(r"\bstep (\d+): train loss (\S+?)(?: \w+)?, val loss (\S+)")
 _EVAL_OF_BOTH = re.compile(r"\b(?:iter|step) (\d+): loss\(train\) ")
 """Where the data are behind the name: `iter 5: loss(train) 2.1, loss(val) 2.2, best_loss(val) 2.2`."""
 _ROW = re.compile(r"^(\d+) (train|val|hella) ([\d.]+|nan|inf)$")
+_OF_BOTH = {"loss": "eval/train_loss"}
 _NAMES = {"train": "loss", "val": "val/loss", "hella": "eval/hellaswag"}
 _UNKNOWN_MFU = -100.0
 """The value that is printed until five iterations have been timed."""
@@ -35,13 +37,12 @@ def _iter(line: str, state: DialectState) -> LineValues | None:
 
 def _named(line: str, first: int) -> dict[str, float]:
     """The named numbers of a line from this place on; what is in brackets says more of the one before."""
-    parts = split_numbers(line)
-    values, ahead = {}, len(split_numbers(line[:first])) // 2
-    for field in shape_of_line(parts).metrics:
-        value = value_of(parts[2 * field.index + 1])
-        if field.index >= ahead and value is not None and "(" not in parts[2 * field.index]:
-            values[field.name] = value * field.scale
-    return values
+    parts, ahead = split_numbers(line), len(split_numbers(line[:first])) // 2
+    return {
+        field.name: value
+        for field, value in measured_values(shape_of_line(parts), parts[1::2])
+        if field.index >= ahead and "(" not in parts[2 * field.index]
+    }
 
 
 def _evaluation_of_both(line: str, state: DialectState) -> LineValues | None:
@@ -50,12 +51,8 @@ def _evaluation_of_both(line: str, state: DialectState) -> LineValues | None:
     if match is None:
         return None
     parts = split_numbers(line)
-    values = {}
-    for field in shape_of_line(parts).metrics:
-        value = value_of(parts[2 * field.index + 1])
-        if value is not None:
-            values["eval/train_loss" if field.name == "loss" else field.name] = value * field.scale
-    return LineValues(int(match[1]), values)
+    found = {field.name: value for field, value in measured_values(shape_of_line(parts), parts[1::2])}
+    return LineValues(int(match[1]), {_OF_BOTH.get(name, name): value for name, value in found.items()})
 
 
 def _evaluation(line: str, state: DialectState) -> LineValues | None:
