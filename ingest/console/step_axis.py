@@ -14,6 +14,7 @@ from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.epochs_of_bars import end_epoch_of_bars
 from holter.ingest.console.evaluated_parts import end_evaluation, end_parts, is_heading_of_evaluation
 from holter.ingest.console.line_counters import Counter
+from holter.ingest.console.other_units import forget_unit, is_of_other_unit
 from holter.ingest.console.round_steps import (
     counts_through_rounds,
     forget_outer_step,
@@ -105,6 +106,7 @@ def forget_position(state: DialectState) -> None:
     ):
         state.pop(name, None)
     note_left(state)
+    forget_unit(state)
     forget_round(state)
     forget_rows(state)
     if (section := state.get("section")) is not None:
@@ -176,7 +178,9 @@ def training_steps(
     columns: Mapping[Counter, Sequence[tuple[int, int]]], state: DialectState, kind: str = ""
 ) -> list[int]:
     """The steps of several lines of the training that count the same; `columns` has the counts of each."""
-    if (is_in_round(state) and Counter.EPOCH in columns) or (has_outer_step(state) and columns):
+    first = {counter: counts[0] for counter, counts in columns.items()}
+    is_line_by_line = (is_in_round(state) and Counter.EPOCH in columns) or (has_outer_step(state) and columns)
+    if is_line_by_line or is_of_other_unit(first, state):
         rows = (dict(zip(columns, counts, strict=True)) for counts in zip(*columns.values(), strict=True))
         return [step for counts in rows if (step := training_step(counts, state, kind)) is not None]
     epochs, inner = columns.get(Counter.EPOCH), columns.get(Counter.STEP) or columns.get(Counter.BATCH)
@@ -454,6 +458,8 @@ def _step(counts: Counts, state: DialectState, kind: str = "") -> int | None:
         if Counter.EPOCH not in counts:
             note_steps_alone(1, state)
         return counts[Counter.GLOBAL_STEP][0]
+    if is_of_other_unit(counts, state):
+        return last_step(state)
     inner = inner_count(counts)
     if inner is not None:
         state["names epochs"] = Counter.EPOCH in counts

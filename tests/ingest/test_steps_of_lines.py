@@ -45,6 +45,18 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             "validation/loss": [36 * e + 35 + b for e in range(3) for b in range(3)],
         },
     ),
+    "updates of several batches beside these, in the same epochs": (
+        "".join(
+            "".join(f"E={e} B={b} ppl={900 - b}.5\n" for b in range(60 * e + 10, 60 * e + 70, 10))
+            + f"Checkpoint Updates={30 * (e + 1)} Epoch={e} dev-ppl=7{e}.5\n"
+            for e in range(4)
+        ),
+        {
+            "ppl": [*range(10, 250, 10)],
+            "Epoch": [*range(10, 250, 10)],
+            "dev-ppl": [60, 120, 180, 240],
+        },
+    ),
     "a rate and a time above each epoch": (
         "Using the first device\n"
         + "".join(f"lr 0.0{n}\nTime per epoch: 3.{n}\nEpoch {n}: loss 2.{n} acc 0.{n}\n" for n in N),
