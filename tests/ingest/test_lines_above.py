@@ -90,6 +90,8 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             "train acc": [*N],
             "test/Accuracy": [*N],
             "test/Avg loss": [*N],
+            "initial/test/Accuracy": [0],
+            "initial/test/Avg loss": [0],
         },
     ),
     "a rate before the first epoch, in the same words": (
