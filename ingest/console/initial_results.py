@@ -14,10 +14,16 @@ from holter.ingest.console.data_names import is_of_evaluation
 from holter.ingest.console.dialect import DialectState, LineResult, LineValues
 from holter.ingest.console.evaluated_parts import begins_training
 from holter.ingest.console.evaluation_headings import heading_data
-from holter.ingest.console.kept_lines import LineAbove, is_evaluation, is_training, known_line
+from holter.ingest.console.kept_lines import (
+    KnownLine,
+    LineAbove,
+    is_evaluation,
+    is_training,
+    known_line,
+    shares_value,
+)
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_shapes import LineShape
-from holter.ingest.console.line_tokens import split_numbers
 from holter.ingest.console.line_words import ENDS
 from holter.ingest.console.plain_line import counts_of
 from holter.ingest.metric_names import is_metric_name
@@ -34,12 +40,12 @@ def is_waiting(state: DialectState) -> bool:
     return _WAITING in state
 
 
-def initial_results(line: str, shape: LineShape, touching: int, state: DialectState) -> list[LineAbove]:
+def initial_results(line: str, known: KnownLine, touching: int, state: DialectState) -> list[LineAbove]:
     """The results above a line that counts, if nothing above it has counted and the training begins there.
 
     They are no longer kept as lines that may be of this line; so many lines are right above it (`touching`).
     """
-    above = state["above"]
+    above, shape = state["above"], known.shape
     if begins_training(line.strip()) and "resum" not in line.lower():
         above["begins"] = True
     if not (shape.is_record or shape.is_heading) or not shape.counters or shape.is_amount:
@@ -47,8 +53,9 @@ def initial_results(line: str, shape: LineShape, touching: int, state: DialectSt
     if shape.split or ENDS.search(line) is not None:
         return []
     found = _results([LineAbove(*each) for _, each in above["lines"]])
-    counts = counts_of(shape, split_numbers(line)[1::2])
-    if not (found and counts) or _may_be_of(shape, found[-touching:] if touching else []):
+    counts = counts_of(shape, known.numbers)
+    right_above = [LineAbove(*each) for _, each in above["lines"][-touching:]] if touching else []
+    if not (found and counts) or _may_be_of(known, right_above):
         return []
     number, _ = counts.get(Counter.EPOCH) or counts[min(counts)]
     begins = number <= _LAST_OF_FIRST or above.get("begins", False)
@@ -66,10 +73,11 @@ def initial_results(line: str, shape: LineShape, touching: int, state: DialectSt
 
 def results_before_steps(line: str, state: DialectState) -> list[LineAbove]:
     """The results that waited for this line if it has the second step, as far behind as the first one."""
-    shape = known_line(line).shape
+    known = known_line(line)
+    shape = known.shape
     if not (shape.is_record or shape.is_heading) or shape.split or not shape.counters:
         return []
-    counts = counts_of(shape, split_numbers(line)[1::2])
+    counts = counts_of(shape, known.numbers)
     first, *lines = state[_WAITING]
     number = counts[min(counts)][0] if counts else first
     if number == first:
@@ -106,12 +114,14 @@ def _shape(line: LineAbove) -> LineShape:
     return known_line(line.message).shape
 
 
-def _may_be_of(shape: LineShape, lines: Sequence[LineAbove]) -> bool:
-    """Whether lines right above a record of an evaluation may be other values of the same one."""
-    if not (lines and any(is_of_evaluation(field.name) for field in shape.metrics)):
+def _may_be_of(record: KnownLine, lines: Sequence[LineAbove]) -> bool:
+    """Whether lines right above a record may be of it: of the same evaluation, or with one of its values."""
+    if not lines or shares_value(record, lines):
+        return bool(lines)
+    if not any(is_of_evaluation(field.name) for field in record.shape.metrics):
         return False
     of_lines = {measure for line in lines for measure in _measures(_shape(line))}
-    return of_lines.isdisjoint(_measures(shape))
+    return of_lines.isdisjoint(_measures(record.shape))
 
 
 def _measures(shape: LineShape) -> Iterator[str]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
+from itertools import product
 from typing import NamedTuple
 
 from holter.ingest.console.data_names import is_of_evaluation
+from holter.ingest.console.improvements import without_old_value
 from holter.ingest.console.line_settings import is_learning_rate, is_of_model, is_setting
 from holter.ingest.console.line_shapes import LineShape
 from holter.ingest.console.line_tokens import split_numbers, template_of
@@ -16,6 +19,7 @@ from holter.translated_words import in_english
 
 _OF_UPDATE = re.compile(r"(?i)grad(?:ient)?s?(?:[ _]|$)|\bnorm$|\btime\b|memory|/s(?:ec)?$|per[ _]sec")
 """Names of what is measured of an update, not of the model."""
+_FRACTION = re.compile(r"-?\d{1,12}\.\d{2,20}")
 
 
 class LineAbove(NamedTuple):
@@ -36,24 +40,44 @@ class LineAbove(NamedTuple):
 
 
 class KnownLine(NamedTuple):
-    """What is said of a line: its text without numbers, and its shape."""
+    """What is said of a line: its text without numbers, its shape, and its numbers as printed."""
 
     template: int
     shape: LineShape
+    numbers: list[str]
     has_numbers: bool
     is_named_number: bool
 
 
 def known_line(line: str) -> KnownLine:
     """What is said of a line."""
-    parts = split_numbers(line)
+    parts = split_numbers(without_old_value(line))
     shape = shape_of_line(parts)
     return KnownLine(
         template_of(parts),
         shape,
+        parts[1::2],
         has_numbers=len(parts) > 1,
         is_named_number=is_named_number(parts, shape),
     )
+
+
+def shares_value(record: KnownLine, lines: Iterable[LineAbove]) -> bool:
+    """Whether a record has a value of the lines above it, maybe rounded: they are of it."""
+    values = [*_fractions(record)]
+    above = (value for line in lines for value in _fractions(known_line(line.message)))
+    return any(_is_same(*pair) for pair in product(above, values))
+
+
+def _fractions(line: KnownLine) -> Iterator[str]:
+    """The values of a line with so many decimals that others hardly have the same."""
+    numbers = (line.numbers[field.index] for field in line.shape.metrics)
+    return (number for number in numbers if _FRACTION.fullmatch(number) is not None and float(number))
+
+
+def _is_same(one: str, other: str) -> bool:
+    decimals = min(len(each.partition(".")[2]) for each in (one, other))
+    return round(float(one), decimals) == round(float(other), decimals)
 
 
 def is_result(shape: LineShape) -> bool:

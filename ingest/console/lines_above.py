@@ -24,6 +24,7 @@ from holter.ingest.console.kept_lines import (
     is_result,
     is_training,
     known_line,
+    shares_value,
 )
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_shapes import LineShape
@@ -71,7 +72,7 @@ def lines_due_before(line: str, start: int, state: DialectState) -> list[LineAbo
     known = known_line(line)
     if "first" not in above:
         touching = _touching(above["lines"], start)
-        initial = initial_results(line, known.shape, touching, state)
+        initial = initial_results(line, known, touching, state)
         return initial or _rows_above(known.shape, line, state)
     if rows := _rows_of_epoch(known, state):
         return rows
@@ -133,7 +134,7 @@ def lines_due_behind(
             _forget_above(state)  # the counter is above these values
         return []
     if "templates" not in above:
-        return _lines_above_first(line, place, at, known.shape, state)
+        return _lines_above_first(line, place, at, known, state)
     if at == above["at"]:
         return []
     above["at"], lines, above["lines"] = at, above["lines"], []
@@ -141,10 +142,10 @@ def lines_due_behind(
 
 
 def _lines_above_first(
-    line: str, place: LineAbove, at: int, shape: LineShape, state: DialectState
+    line: str, place: LineAbove, at: int, known: KnownLine, state: DialectState
 ) -> list[LineAbove]:
     """Note the first counter of the text."""
-    above = state["above"]
+    above, shape = state["above"], known.shape
     ends = ENDS.search(line) is not None
     if "first" not in above and not ends and _announces(line, shape):
         del state["above"]
@@ -155,8 +156,10 @@ def _lines_above_first(
         is_epoch = counts_epochs and not (ends or shape.is_record)
         above["epoch"] = is_epoch and any(is_training(_shape(each)) for each in above["lines"][-1:])
         if shape.is_record and not shape.split:
-            above["touching"] = _touching(above["lines"], place.start)
+            touching = above["touching"] = _touching(above["lines"], place.start)
+            right_above = [LineAbove(*each) for _, each in above["lines"][-touching:]] if touching else []
             above["evaluates"] = any(is_of_evaluation(field.name) for field in shape.metrics)
+            above["evaluates"] |= shares_value(known, right_above)
         return []
     if above.get("first") != at:
         del state["above"]  # nothing of what was above the first counter is above the second
