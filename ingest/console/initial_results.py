@@ -24,7 +24,9 @@ from holter.ingest.console.kept_lines import (
 )
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_shapes import LineShape
+from holter.ingest.console.line_tokens import split_numbers
 from holter.ingest.console.line_words import ENDS
+from holter.ingest.console.names_of_rows import text_before
 from holter.ingest.console.plain_line import counts_of
 from holter.ingest.metric_names import is_metric_name
 
@@ -55,7 +57,7 @@ def initial_results(line: str, known: KnownLine, touching: int, state: DialectSt
     found = _results([LineAbove(*each) for _, each in above["lines"]])
     counts = counts_of(shape, known.numbers)
     right_above = [LineAbove(*each) for _, each in above["lines"][-touching:]] if touching else []
-    if not (found and counts) or _may_be_of(known, right_above):
+    if not (found and counts) or _may_be_of(known, found, right_above):
         return []
     number, _ = counts.get(Counter.EPOCH) or counts[min(counts)]
     begins = number <= _LAST_OF_FIRST or above.get("begins", False)
@@ -114,14 +116,24 @@ def _shape(line: LineAbove) -> LineShape:
     return known_line(line.message).shape
 
 
-def _may_be_of(record: KnownLine, lines: Sequence[LineAbove]) -> bool:
-    """Whether lines right above a record may be of it: of the same evaluation, or with one of its values."""
-    if not lines or shares_value(record, lines):
-        return bool(lines)
+def _may_be_of(record: KnownLine, found: Sequence[LineAbove], right_above: Sequence[LineAbove]) -> bool:
+    """Whether results above a record may be of it: of the same evaluation, or with one of its values.
+
+    Others of the same measures say that they are of another one, below a heading or by words of their own.
+    """
+    if shares_value(record, right_above):
+        return True
     if not any(is_of_evaluation(field.name) for field in record.shape.metrics):
         return False
-    of_lines = {measure for line in lines for measure in _measures(_shape(line))}
-    return of_lines.isdisjoint(_measures(record.shape))
+    of_lines = {measure for line in right_above for measure in _measures(_shape(line))}
+    is_other_part = bool(of_lines) and of_lines.isdisjoint(_measures(record.shape))
+    return is_other_part or all(map(_is_bare, found))
+
+
+def _is_bare(line: LineAbove) -> bool:
+    """Whether a line is nothing but named numbers."""
+    parts, metrics = split_numbers(line.message), _shape(line).metrics
+    return bool(metrics) and not text_before(parts, metrics[0]).strip()
 
 
 def _measures(shape: LineShape) -> Iterator[str]:

@@ -30,6 +30,7 @@ from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_shapes import LineShape
 from holter.ingest.console.line_tokens import split_numbers
 from holter.ingest.console.line_words import ENDS
+from holter.ingest.console.notes_above import has_note, holds_note, note_due, remaining_note
 from holter.ingest.console.plain_line import counts_of
 from holter.ingest.console.step_axis import MOST_LINES_OF_EPOCH, known_axis, position
 from holter.ingest.console.unnumbered_rows import note_rows
@@ -45,7 +46,7 @@ _LONGEST_LINE_END = 2
 
 def may_wait(state: DialectState) -> bool:
     """Whether lines may be read later than they come: no counter was seen yet, or it is known."""
-    return "above" in state or "placed" not in state or is_waiting(state)
+    return "above" in state or "placed" not in state or is_waiting(state) or has_note(state)
 
 
 def has_waiting(state: DialectState) -> bool:
@@ -59,6 +60,8 @@ def lines_due_before(line: str, start: int, state: DialectState) -> list[LineAbo
 
     `start`: where the line begins.
     """
+    if note := note_due(line, state):
+        return note
     if is_waiting(state) and (initial := results_before_steps(line, state)):
         return initial
     above = state.get("above")
@@ -98,6 +101,8 @@ def lines_due_before(line: str, start: int, state: DialectState) -> list[LineAbo
 
 def waits(line: str, place: LineAbove, state: DialectState) -> bool:
     """Whether a line waits for the counter below it, as do all between it and those that wait already."""
+    if "placed" not in state and holds_note(line, place, state):
+        return True
     above = state.get("above")
     if above is None or "templates" not in above or "counted" in known_axis(state):
         return False
@@ -169,8 +174,8 @@ def _lines_above_first(
 def remaining(state: DialectState) -> list[LineAbove]:
     """The lines that still wait at the end of a launch."""
     above = state.get("above")
-    if above is None or "first" not in above:
-        return []
+    if (note := remaining_note(state)) or above is None or "first" not in above:
+        return note
     lines = above["lines"] if "templates" in above or above["ends"] else []
     if "templates" in above:
         above["lines"], above["at"] = [], None
