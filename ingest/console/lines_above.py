@@ -68,6 +68,8 @@ def lines_due_before(line: str, start: int, state: DialectState) -> list[LineAbo
     if above is None:
         return []
     if "templates" in above:
+        if "unconfirmed" in above and (number := _step_of(known_line(line))) is not None:
+            return _confirmed(number, state)
         if len(above["lines"]) < _MOST_LINES:
             return []
         del state["above"]  # too many for the lines of an epoch
@@ -96,6 +98,25 @@ def lines_due_before(line: str, start: int, state: DialectState) -> list[LineAbo
     above["at"] = above["first"]
     if "heading" in above:
         above["lines"].append(above.pop("heading"))
+    if "unconfirmed" in above:
+        above["unconfirmed"] = lines
+        return []
+    return [LineAbove(*each) for _, each in lines]
+
+
+def _step_of(known: KnownLine) -> int | None:
+    """The step of a line that counts nothing else."""
+    counts = counts_of(known.shape, known.numbers) if known.shape.counters else {}
+    return counts[min(counts)][0] if len(counts) == 1 and min(counts) <= Counter.STEP else None
+
+
+def _confirmed(number: int, state: DialectState) -> list[LineAbove]:
+    """The lines above the first step if the second one is as far behind it; else those behind the first."""
+    above = state["above"]
+    lines = above.pop("unconfirmed")
+    if number != 2 * above["first"]:
+        lines = above["lines"]
+        del state["above"]
     return [LineAbove(*each) for _, each in lines]
 
 
@@ -155,8 +176,11 @@ def _lines_above_first(
     if "first" not in above and not ends and _announces(line, shape):
         del state["above"]
         return []
-    if "first" not in above and (ends or at <= _LAST_OF_FIRST):
+    may_be_first = not (shape.is_record or shape.split) and _step_of(known) == at
+    if "first" not in above and (ends or at <= _LAST_OF_FIRST or may_be_first):
         above["first"], above["ends"] = at, ends
+        if not ends and at > _LAST_OF_FIRST:
+            above["unconfirmed"] = []
         counts_epochs = {field.counter for field in shape.counters} == {Counter.EPOCH}
         is_epoch = counts_epochs and not (ends or shape.is_record)
         above["epoch"] = is_epoch and any(is_training(_shape(each)) for each in above["lines"][-1:])
