@@ -291,8 +291,8 @@ class ConsoleReader:
         return found.behind(lines)
 
     def _may_hold(self, kind: LineKind, state: DialectState) -> bool:
-        """Whether the next record of this kind may be held back."""
-        may_wait = kind.may_be_above and lines_above.may_wait(state)
+        """Whether the next record of this kind may be held back, or is that of an earlier step."""
+        may_wait = (kind.may_be_above and lines_above.may_wait(state)) or "best" in known_axis(state)
         following = self._next.is_open or self._next.is_holding
         return following or may_wait or self._first_epoch.is_open(state, counts_lines=kind.any_program)
 

@@ -54,3 +54,23 @@ def test_what_repeats_a_value_of_the_epoch_below_it_is_of_that(
         text += f"{best}\nEpoch {n}/5 loss={LOSSES[n]}00 acc=0.{n}12\n"
     run = read_log(tmp_path, f"Using device: cpu\n{text}")
     assert steps_of(run) == {name: [*N] for name in ("loss", "acc", *names)}
+
+
+@pytest.mark.parametrize(
+    ("form", "best"),
+    [
+        ("Epoch {n}: loss 1.{n}, acc 0.{n}\n", "Best epoch: 3, acc 0.35\n"),
+        ("Epoch {n}: loss 1.{n}, acc 0.{n}\n", "Best acc 0.35 at epoch 3\n"),
+        ("iter {n}: loss 1.{n}, acc 0.{n}\n", "Best iteration: 3, acc 0.35\n"),
+        ("[{n}]\ttrain-acc:1.{n}\teval-acc:0.{n}\n", "Stopping. Best iteration:\n[3]\ttrain-acc:1.35\n"),
+    ],
+)
+def test_the_best_step_is_the_one_that_its_line_names(tmp_path: Path, form: str, best: str) -> None:
+    run = read_log(tmp_path, "Using device: cpu\n" + "".join(form.format(n=n) for n in N) + best)
+    assert run.attempts == 1
+    assert [steps for name, steps in steps_of(run).items() if "best" in name.lower()] == [[3]]
+
+
+def test_a_best_step_that_comes_again_is_read_once(tmp_path: Path) -> None:
+    text = "".join(f"Epoch {n}: loss 1.{n}\nBest epoch: {min(n, 3)}, acc 0.{min(n, 3)}5\n" for n in N)
+    assert steps_of(read_log(tmp_path, text)) == {"loss": [*N], "best/acc": [1, 2, 3]}
