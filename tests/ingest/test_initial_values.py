@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from holter.ingest import formats
 from holter.types import SeriesKey
 from tests.support.log_runs import assert_steps, read_log, steps_of
 
@@ -99,6 +101,24 @@ def test_an_evaluation_above_the_first_epoch_is_at_the_step_0(
     tmp_path: Path, text: str, expected: dict[str, list[int]]
 ) -> None:
     assert_steps(tmp_path, f"Using device: cpu\n{text}", expected)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Sanity check: val loss 2.5\n{EPOCHS}",
+        f"Validation results:\nloss = 2.5\nacc = 0.125\n{_BATCHES}",
+        f"eval loss 4.5, eval acc 0.125\n{_STEPS}",
+        f"# Epoch 25/30 loss: 0.5\n{EPOCHS}",
+        f"{EPOCHS}Best epoch: 3, val loss 1.5\n",
+    ],
+)
+def test_it_is_the_same_however_the_text_comes(reading: Any, text: str) -> None:
+    content, chosen = f"Using device: cpu\n{text}".encode(), formats()["key-value"]
+    complete = reading.read_growing("train.log", content, [len(content)], chosen=chosen)
+    sizes = [*range(0, len(content), 7), len(content)]
+    assert reading.read_growing("train.log", content, sizes, chosen=chosen).points == complete.points
+    assert reading.read_restarted("train.log", content, every=1, chosen=chosen).points == complete.points
 
 
 @pytest.mark.parametrize(
