@@ -14,17 +14,20 @@ from holter.ingest.console.dialect import (
     ConsoleDialect,
     DialectState,
     LineKind,
+    LineResult,
     LineSettings,
     LineValues,
 )
 from holter.ingest.console.evaluation_passes import trained_at
 from holter.ingest.console.first_epoch import FirstEpoch, Record
+from holter.ingest.console.initial_results import initial_values, state_before_training
 from holter.ingest.console.interleaved_writers import InterleavedWriters, UnlabelledRows
+from holter.ingest.console.kept_lines import LineAbove
 from holter.ingest.console.labelled_trainings import LabelledTrainings
 from holter.ingest.console.launch_opening import LaunchOpening
 from holter.ingest.console.line_settings import is_setting
-from holter.ingest.console.lines_above import LineAbove
 from holter.ingest.console.next_launch import NextLaunch
+from holter.ingest.console.parsed_kind import EXPECTED, parse_found
 from holter.ingest.console.parsed_lines import ParsedLines
 from holter.ingest.console.prefixes import CleanLine, strip_prefixes
 from holter.ingest.console.process_rows import rows_of_parts
@@ -33,7 +36,6 @@ from holter.ingest.console.process_states import ProcessStates
 from holter.ingest.console.rates_of_epochs import came_again
 from holter.ingest.console.redrawn_lines import RedrawnLines
 from holter.ingest.console.repeated_rows import RepeatedRows
-from holter.ingest.console.result_blocks import LARGEST_GAP
 from holter.ingest.console.stated_settings import StatedSettings
 from holter.ingest.console.step_axis import is_in_earlier_epoch, known_axis
 from holter.ingest.console.values import parse_time
@@ -42,9 +44,6 @@ from holter.ingest.lines import read_text_block
 from holter.ingest.rows import LogRow, first_launch, row_from_json, row_to_json
 from holter.ingest.step_columns import LARGEST_STEP
 from holter.types import Batch, Labels, Unreadable
-
-_LINES_IN_GAP = 3
-"""Lines in the largest gap between lines of a block, each with a prefix as long as that of the last one."""
 
 
 class ConsoleReader:
@@ -195,7 +194,7 @@ class ConsoleReader:
         try:
             clean = self._redrawn.with_labels(strip_prefixes(found.line), found.start)
         except Exception as error:
-            self._add_failure(found, error)
+            self.problems.add_failure(f"byte {found.start}", EXPECTED, error)
             return after
         if self._read_in_order(found, clean, parsed) or found.kind.collects:
             self._opening.skip(after)
@@ -216,7 +215,7 @@ class ConsoleReader:
             in_block=found.kind.in_blocks,
         )
         message = line.message
-        self._read_above(lines_above.lines_due_before(message, state), parsed)
+        self._read_above(lines_above.lines_due_before(message, found.start, state), parsed)
         if lines_above.waits(message, place, state):
             return True
         is_record = self._read_line(found, line, parsed)
@@ -225,12 +224,18 @@ class ConsoleReader:
         return is_record
 
     def _read_above(self, lines: Sequence[LineAbove], parsed: ParsedLines) -> None:
-        """Read lines that waited for the counter below them."""
-        for kind, start, text, *_ in lines:
-            if kind >= len(self._kinds):  # the state is that of another version
+        """Read lines that waited for the counter below them, or are above everything that counts."""
+        initial = state_before_training()
+        for each in lines:
+            if each.kind >= len(self._kinds):  # the state is that of another version
                 continue
-            found = FoundLine(start, text.encode("latin-1"), self._kinds[kind])
-            self._read_line(found, strip_prefixes(found.line), parsed)
+            found = FoundLine(each.start, each.text.encode("latin-1"), self._kinds[each.kind])
+            line = strip_prefixes(found.line)
+            if not each.is_initial:
+                self._read_line(found, line, parsed)
+                continue
+            for item in initial_values(self._parse(found, line, initial), each):
+                self._add_values(item, found, line, initial, parsed)
 
     def _release_above(self, parsed: ParsedLines) -> None:
         """Add the records that wait for lines of a launch of which there are no more."""
@@ -242,17 +247,8 @@ class ConsoleReader:
     def _read_line(self, found: FoundLine, line: CleanLine, parsed: ParsedLines) -> bool:
         """Add what one line holds to `parsed`; whether it is a record."""
         kind = found.kind
-        try:
-            text = kind.parsed_text(found.line, line)
-            state = self._states.of((self._series.main or ()) if kind.job_wide else line.labels)
-            if kind.in_blocks:
-                around = _LINES_IN_GAP * (len(found.line) - len(line.message.encode(errors="replace")))
-                state["is near"] = found.start - state.get("end", found.start) <= LARGEST_GAP + around
-                state["end"] = found.start + len(found.line)
-            result = kind.parse(text, state)
-        except Exception as error:
-            self._add_failure(found, error)
-            return False
+        state = self._states.of((self._series.main or ()) if kind.job_wide else line.labels)
+        result = self._parse(found, line, state)
         if known := self._first_epoch.known(state):
             self._add_records(known, parsed)
         is_record = False
@@ -264,8 +260,13 @@ class ConsoleReader:
                 is_record |= not kind.is_apart
         return is_record
 
-    def _add_failure(self, found: FoundLine, error: Exception) -> None:
-        self.problems.add_failure(f"byte {found.start}", "a line as its program prints it", error)
+    def _parse(self, found: FoundLine, line: CleanLine, state: DialectState) -> LineResult:
+        """What one line holds; None as well if it cannot be parsed."""
+        try:
+            return parse_found(found.kind, found.line, found.start, line, state)
+        except Exception as error:
+            self.problems.add_failure(f"byte {found.start}", EXPECTED, error)
+            return None
 
     def _parse_known_singly(
         self, found: FoundTable, block: bytes, parsed: ParsedLines, begin: int
@@ -290,8 +291,8 @@ class ConsoleReader:
         return found.behind(lines)
 
     def _may_hold(self, kind: LineKind, state: DialectState) -> bool:
-        """Whether the next record of this kind may be held back."""
-        may_wait = kind.may_be_above and lines_above.may_wait(state)
+        """Whether the next record of this kind may be held back, or is that of an earlier step."""
+        may_wait = (kind.may_be_above and lines_above.may_wait(state)) or "best" in known_axis(state)
         following = self._next.is_open or self._next.is_holding
         return following or may_wait or self._first_epoch.is_open(state, counts_lines=kind.any_program)
 

@@ -38,17 +38,6 @@ def begins_training(line: str) -> bool:
     return _TRAINING_BEGINS.fullmatch(line) is not None
 
 
-def note_before_training(state: dict[str, Any]) -> None:
-    """Note that the lines that are read next are of an evaluation before the training, at the step 0."""
-    state["heading"], state["before training"] = 0, True
-
-
-def forget_heading_before_training(state: dict[str, Any]) -> None:
-    """Note that the training begins: what follows is at no step yet."""
-    if state.pop("before training", False):
-        state.pop("heading", None)
-
-
 def heading_of_line(text: str, state: dict[str, Any]) -> str:
     """The data of the heading that a line is below, by the text before its first metric.
 

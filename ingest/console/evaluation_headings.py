@@ -13,7 +13,6 @@ from holter.ingest.console.evaluated_parts import (
     BEGINS_TRAINING,
     begins_training,
     end_evaluation,
-    forget_heading_before_training,
 )
 from holter.ingest.console.line_words import DATA_SPLIT
 from holter.ingest.console.pattern_search import LinearPattern
@@ -48,22 +47,30 @@ _PREFIX = re.compile(r"^.{0,120}? (?:-|:|\|) (?=\S)")
 
 def announce(line: str, state: DialectState) -> None:
     """Note the data of an evaluation that begins."""
-    if _SETTING_OF_YAML.fullmatch(line) is not None or is_section_of_settings(line, state):
-        return
     axis = state.get("plain lines", {})
+    if is_section_of_settings(line, state):
+        return
     if _KEY.fullmatch(line) is not None and "names" not in axis and "announced" not in axis:
         return
+    note_heading_of_subject(_SPEAKER.sub("", line.strip(), count=1), axis)
+    data = announced_data(line)
+    if data is None or "plain lines" not in state:
+        return
+    if data:
+        axis["evaluating"] = data
+    else:
+        end_evaluation(axis)
+
+
+def announced_data(line: str) -> str | None:
+    """The data of the evaluation that a line announces; "" if it is the training, None if it is nothing."""
+    if _SETTING_OF_YAML.fullmatch(line) is not None:
+        return None
     text = _SPEAKER.sub("", line.strip(), count=1)
-    note_heading_of_subject(text, axis)
-    begins = begins_training(text)
-    if (begins or _OF_TRAINING.fullmatch(text) is not None) and "plain lines" in state:
-        end_evaluation(state["plain lines"])
-        if begins:
-            forget_heading_before_training(state["plain lines"])
-        return
-    if _EVALUATES_TRAINING.match(text) is not None and "plain lines" in state:
-        state["plain lines"]["evaluating"] = "eval/train"
-        return
+    if begins_training(text) or _OF_TRAINING.fullmatch(text) is not None:
+        return ""
+    if _EVALUATES_TRAINING.match(text) is not None:
+        return "eval/train"
     while (prefix := _PREFIX.match(text)) is not None and DATA_SPLIT.search(text, prefix.end()) is not None:
         text = text[prefix.end() :]
     found = [match for match in DATA_SPLIT.finditer(text) if match[2]]
@@ -71,11 +78,12 @@ def announce(line: str, state: DialectState) -> None:
     best = _BEST.search(text) if framed is not None else None
     other = text if best is None else text[: best.start()] + text[best.end() :]
     is_short = len(text if framed is None else text.strip("-=*#~ ")) <= _LONGEST
-    if found and is_short and _NO_HEADING.search(other) is None and "plain lines" in state:
-        # `Running test evaluation`
-        of_data = [match[2] for match in found if not _NO_DATA.match(match[2])] or [found[-1][2]]
-        data = of_data[-1].lower()
-        state["plain lines"]["evaluating"] = data if best is None else f"{data}/best"
+    if not found or not is_short or _NO_HEADING.search(other) is not None:
+        return None
+    # `Running test evaluation`
+    of_data = [match[2] for match in found if not _NO_DATA.match(match[2])] or [found[-1][2]]
+    data = of_data[-1].lower()
+    return data if best is None else f"{data}/best"
 
 
 EVALUATION_HEADINGS = LineKind(
@@ -99,3 +107,9 @@ EVALUATION_HEADINGS = LineKind(
     any_program=True,
 )
 """Lines that announce an evaluation."""
+
+
+def heading_data(line: str) -> str | None:
+    """The data that a line announces if it is such a heading, see `announced_data`."""
+    is_heading = EVALUATION_HEADINGS.pattern.search(line.encode()) is not None
+    return announced_data(line) if is_heading else None

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 
-from holter.ingest.console.line_counters import CounterField
+from holter.ingest.console.line_counters import Counter, CounterField
 from holter.ingest.console.line_fields import NumberField
 from holter.ingest.console.line_shapes import MetricField
 from holter.ingest.console.line_words import BEST_WORD
 
 _BEST = re.compile(rf"(?i){BEST_WORD}(?!\.\w|[_\w-]*[=:])")
 _BEST_AHEAD = re.compile(r"(?i)\W{0,20}best_\w{1,40} ?[:=] ?(?=[a-z])")
+_NAMED = re.compile(
+    rf"(?i){BEST_WORD}[ _](?:(?P<epoch>epoch)|step|iter(?:ation)?|round)[ \t]{{0,2}}[:=#(\[]?[ \t]{{0,2}}"
+    r"(?P<number>\d{1,9})(?![\d.])"
+)
 _VALUE_AND_BEST = 2
 _NOTE = re.compile(r"(?i)\bsav(?:ed|ing)\b|\bcheckpoint\b|\bstopp(?:ed|ing)\b")
 """Words of lines that note what a program did at an epoch, and announce none."""
@@ -30,6 +34,14 @@ def says_best(texts: tuple[str, ...], counters: list[CounterField]) -> bool:
     if _BEST.search(text_ahead(texts, counters)) is not None:
         return True
     return bool(counters) and counters[0].index == 0 and _BEST_AHEAD.match(texts[0]) is not None
+
+
+def named_best(line: str) -> dict[Counter, tuple[int, int]]:
+    """What a line counts of the best step that it names, and of no other: `Best epoch: 4, val acc 0.8`."""
+    match = _NAMED.search(line)
+    if match is None:
+        return {}
+    return {Counter.EPOCH if match["epoch"] else Counter.STEP: (int(match["number"]), 0)}
 
 
 def is_of_best(metrics: list[MetricField], field: NumberField) -> bool:

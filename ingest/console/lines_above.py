@@ -4,69 +4,49 @@ Most programs say where they are before they say what they measured. Lines with 
 counter of a text are therefore kept. If such a line comes again behind that counter, and this says that
 something ended or follows such lines alone, it is below its values; so is a step with values of its own of
 which the memory or a rate is right above, or results where the step has others of an evaluation. The lines
-are then read when their counter comes, as if they were below it. An evaluation right above the first step is
-at this step.
+are then read when their counter comes, as if they were below it. For an evaluation above the first of all see
+`initial_results`.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import takewhile
-from typing import Any, NamedTuple
+from typing import Any
 
 from holter.ingest.console.data_names import is_of_evaluation
 from holter.ingest.console.dialect import DialectState
-from holter.ingest.console.evaluated_parts import begins_training, note_before_training
+from holter.ingest.console.initial_results import initial_results, is_waiting, results_before_steps
+from holter.ingest.console.kept_lines import (
+    KnownLine,
+    LineAbove,
+    is_measured,
+    is_result,
+    is_training,
+    known_line,
+    shares_value,
+)
 from holter.ingest.console.line_counters import Counter
-from holter.ingest.console.line_settings import is_learning_rate, is_of_model, is_setting
 from holter.ingest.console.line_shapes import LineShape
-from holter.ingest.console.line_tokens import split_numbers, template_of
+from holter.ingest.console.line_tokens import split_numbers
 from holter.ingest.console.line_words import ENDS
+from holter.ingest.console.notes_above import has_note, holds_note, note_due, remaining_note
 from holter.ingest.console.plain_line import counts_of
-from holter.ingest.console.result_lines import is_named_number
-from holter.ingest.console.shape_reader import shape_of_line
 from holter.ingest.console.step_axis import MOST_LINES_OF_EPOCH, known_axis, position
 from holter.ingest.console.unnumbered_rows import note_rows
 from holter.ingest.metric_names import is_metric_name
-from holter.translated_words import in_english
 
 _MOST_LINES = 64
 _LONGEST = 500
 _LAST_OF_FIRST = 1
 """The number of the first epoch or step of a text that is not the rest of another one."""
 
-_OF_UPDATE = re.compile(r"(?i)grad(?:ient)?s?(?:[ _]|$)|\bnorm$|\btime\b|memory|/s(?:ec)?$|per[ _]sec")
-"""Names of what is measured of an update, not of the model."""
 _LONGEST_LINE_END = 2
-
-
-class LineAbove(NamedTuple):
-    """A line that waits for a counter: the number of its kind, where it begins, and its bytes as Latin-1.
-
-    `message` is what of it was not printed by a launcher or a logger. `in_block`: lines of its kind below one
-    another belong together.
-    """
-
-    kind: int
-    start: int
-    text: str
-    message: str
-    in_block: bool = False
-
-
-class _Known(NamedTuple):
-    """What is said of a line: its text without numbers, and its shape."""
-
-    template: int
-    shape: LineShape
-    has_numbers: bool
-    is_named_number: bool
 
 
 def may_wait(state: DialectState) -> bool:
     """Whether lines may be read later than they come: no counter was seen yet, or it is known."""
-    return "above" in state or "placed" not in state
+    return "above" in state or "placed" not in state or is_waiting(state) or has_note(state)
 
 
 def has_waiting(state: DialectState) -> bool:
@@ -75,28 +55,39 @@ def has_waiting(state: DialectState) -> bool:
     return "templates" in above and bool(above["lines"])
 
 
-def lines_due_before(line: str, state: DialectState) -> list[LineAbove]:
-    """The lines above that are read before a line, as it shows that they belong to the counter between."""
+def lines_due_before(line: str, start: int, state: DialectState) -> list[LineAbove]:
+    """The lines above that are read before a line, as it shows that they belong to the counter between.
+
+    `start`: where the line begins.
+    """
+    if note := note_due(line, state):
+        return note
+    if is_waiting(state) and (initial := results_before_steps(line, state)):
+        return initial
     above = state.get("above")
     if above is None:
         return []
     if "templates" in above:
+        if "unconfirmed" in above and (number := _step_of(known_line(line))) is not None:
+            return _confirmed(number, state)
         if len(above["lines"]) < _MOST_LINES:
             return []
         del state["above"]  # too many for the lines of an epoch
         return [LineAbove(*each) for _, each in above["lines"]]
-    known = _known(line)
+    known = known_line(line)
     if "first" not in above:
-        return _before_training(line, state) or _rows_above(known.shape, line, state)
+        touching = _touching(above["lines"], start)
+        initial = initial_results(line, known, touching, state)
+        return initial or _rows_above(known.shape, line, state)
     if rows := _rows_of_epoch(known, state):
         return rows
     templates = [template for template, _ in above["lines"]]
-    if known.template not in templates or not _is_measured(known.shape):
+    if known.template not in templates or not is_measured(known.shape):
         return []
     begin = templates.index(known.template)
-    if not (above["ends"] or _is_of_training(known.shape)):
+    if not (above["ends"] or is_training(known.shape)):
         touching = len(templates) - above.get("touching", 0)
-        may_be_early = _is_result(known.shape) and not above.get("evaluates", False)
+        may_be_early = is_result(known.shape) and not above.get("evaluates", False)
         if known.template not in templates[touching:] or may_be_early:
             return []
         begin = touching
@@ -107,15 +98,36 @@ def lines_due_before(line: str, state: DialectState) -> list[LineAbove]:
     above["at"] = above["first"]
     if "heading" in above:
         above["lines"].append(above.pop("heading"))
+    if "unconfirmed" in above:
+        above["unconfirmed"] = lines
+        return []
+    return [LineAbove(*each) for _, each in lines]
+
+
+def _step_of(known: KnownLine) -> int | None:
+    """The step of a line that counts nothing else."""
+    counts = counts_of(known.shape, known.numbers) if known.shape.counters else {}
+    return counts[min(counts)][0] if len(counts) == 1 and min(counts) <= Counter.STEP else None
+
+
+def _confirmed(number: int, state: DialectState) -> list[LineAbove]:
+    """The lines above the first step if the second one is as far behind it; else those behind the first."""
+    above = state["above"]
+    lines = above.pop("unconfirmed")
+    if number != 2 * above["first"]:
+        lines = above["lines"]
+        del state["above"]
     return [LineAbove(*each) for _, each in lines]
 
 
 def waits(line: str, place: LineAbove, state: DialectState) -> bool:
     """Whether a line waits for the counter below it, as do all between it and those that wait already."""
+    if "placed" not in state and holds_note(line, place, state):
+        return True
     above = state.get("above")
     if above is None or "templates" not in above or "counted" in known_axis(state):
         return False
-    known = _known(line)
+    known = known_line(line)
     is_between = bool(above["lines"]) and not known.shape.counters and _may_hold_values(known, place)
     if known.template not in above["templates"] and not is_between:
         return False
@@ -131,7 +143,7 @@ def lines_due_behind(
     `has_values`: values were read from the line itself. Without any it may be one that belongs to a counter.
     """
     above, at = state.get("above"), position(known_axis(state))
-    known = _known(line)
+    known = known_line(line)
     if at is None:
         if not (has_values or known.shape.counters):
             _keep(known, place, state)
@@ -148,7 +160,7 @@ def lines_due_behind(
             _forget_above(state)  # the counter is above these values
         return []
     if "templates" not in above:
-        return _lines_above_first(line, place, at, known.shape, state)
+        return _lines_above_first(line, place, at, known, state)
     if at == above["at"]:
         return []
     above["at"], lines, above["lines"] = at, above["lines"], []
@@ -156,27 +168,28 @@ def lines_due_behind(
 
 
 def _lines_above_first(
-    line: str, place: LineAbove, at: int, shape: LineShape, state: DialectState
+    line: str, place: LineAbove, at: int, known: KnownLine, state: DialectState
 ) -> list[LineAbove]:
-    """Note the first counter of the text; the evaluation right above it if it is a step of the training."""
-    above = state["above"]
+    """Note the first counter of the text."""
+    above, shape = state["above"], known.shape
     ends = ENDS.search(line) is not None
     if "first" not in above and not ends and _announces(line, shape):
         del state["above"]
         return []
-    if "first" not in above and (ends or at <= _LAST_OF_FIRST):
-        counted = {field.counter for field in shape.counters}
-        is_step = shape.is_record and not shape.split and counted <= {Counter.STEP, Counter.GLOBAL_STEP}
-        if not is_step or not (lines := [*_last_evaluation(above["lines"])]):
-            above["first"], above["ends"] = at, ends
-            is_epoch = counted == {Counter.EPOCH} and not (ends or shape.is_record)
-            above["epoch"] = is_epoch and any(_is_of_training(_shape(each)) for each in above["lines"][-1:])
-            if shape.is_record and not shape.split:
-                above["touching"] = _touching(above["lines"], place)
-                above["evaluates"] = any(is_of_evaluation(field.name) for field in shape.metrics)
-            return []
-        del state["above"]
-        return lines
+    may_be_first = not (shape.is_record or shape.split) and _step_of(known) == at
+    if "first" not in above and (ends or at <= _LAST_OF_FIRST or may_be_first):
+        above["first"], above["ends"] = at, ends
+        if not ends and at > _LAST_OF_FIRST:
+            above["unconfirmed"] = []
+        counts_epochs = {field.counter for field in shape.counters} == {Counter.EPOCH}
+        is_epoch = counts_epochs and not (ends or shape.is_record)
+        above["epoch"] = is_epoch and any(is_training(_shape(each)) for each in above["lines"][-1:])
+        if shape.is_record and not shape.split:
+            touching = above["touching"] = _touching(above["lines"], place.start)
+            right_above = [LineAbove(*each) for _, each in above["lines"][-touching:]] if touching else []
+            above["evaluates"] = any(is_of_evaluation(field.name) for field in shape.metrics)
+            above["evaluates"] |= shares_value(known, right_above)
+        return []
     if above.get("first") != at:
         del state["above"]  # nothing of what was above the first counter is above the second
     return []
@@ -185,28 +198,14 @@ def _lines_above_first(
 def remaining(state: DialectState) -> list[LineAbove]:
     """The lines that still wait at the end of a launch."""
     above = state.get("above")
-    if above is None or "first" not in above:
-        return []
+    if (note := remaining_note(state)) or above is None or "first" not in above:
+        return note
     lines = above["lines"] if "templates" in above or above["ends"] else []
     if "templates" in above:
         above["lines"], above["at"] = [], None
     else:
         del state["above"]
     return [LineAbove(*each) for _, each in lines]
-
-
-def _before_training(line: str, state: DialectState) -> list[LineAbove]:
-    """The results of an evaluation right above the line with which the training begins, at the step 0.
-
-    Those of a training that is resumed are at an unknown one.
-    """
-    if not begins_training(line.strip()) or "resum" in line.lower():
-        return []
-    lines = [*_last_evaluation(state["above"]["lines"])]
-    if lines:
-        state["above"]["lines"] = []
-        note_before_training(state.setdefault("plain lines", {}))
-    return lines
 
 
 def _rows_above(shape: LineShape, line: str, state: DialectState) -> list[LineAbove]:
@@ -226,18 +225,18 @@ def _rows_above(shape: LineShape, line: str, state: DialectState) -> list[LineAb
         are_steps = len(rows) > MOST_LINES_OF_EPOCH
     else:
         are_steps = counts.keys() == {Counter.STEP} and len(rows) + before == number > 1
-    if not are_steps or not _is_of_training(_shape(rows[0])):
+    if not are_steps or not is_training(_shape(rows[0])):
         return []
     return _as_steps(template, rows, before, state)
 
 
-def _rows_of_epoch(known: _Known, state: DialectState) -> list[LineAbove]:
+def _rows_of_epoch(known: KnownLine, state: DialectState) -> list[LineAbove]:
     """The losses above the line of the first epoch that are steps of it, as its results are below.
 
     Losses of the training below would say that the epoch is above them.
     """
     above = state["above"]
-    is_result = _is_measured(known.shape) and not _is_of_training(known.shape)
+    is_result = is_measured(known.shape) and not is_training(known.shape)
     if not is_result or not above.get("epoch", False):
         return []
     template, rows = _last_rows(above["lines"])
@@ -258,9 +257,9 @@ def _as_steps(template: int, rows: Sequence[Any], before: int, state: DialectSta
     return [LineAbove(*each) for _, each in reversed(rows)]
 
 
-def _keep(known: _Known, place: LineAbove, state: DialectState) -> None:
+def _keep(known: KnownLine, place: LineAbove, state: DialectState) -> None:
     """Keep a line above the first counter, one of the last ones."""
-    is_kept = _is_measured(known.shape) or not known.has_numbers
+    is_kept = is_measured(known.shape) or not known.has_numbers
     if (
         not (is_kept and _may_hold_values(known, place))
         or known.shape.is_settings
@@ -277,7 +276,7 @@ def _keep(known: _Known, place: LineAbove, state: DialectState) -> None:
         del lines[0]
 
 
-def _may_hold_values(known: _Known, place: LineAbove) -> bool:
+def _may_hold_values(known: KnownLine, place: LineAbove) -> bool:
     """Whether a line may hold values, or announce some; others may be passed over unseen."""
     is_known = any(is_metric_name(field.name) for field in known.shape.metrics)
     # `Time per epoch: 3.2` looks like one that counts
@@ -288,7 +287,7 @@ def _forget_above(state: DialectState) -> None:
     """Forget the lines above the first counter but for the memory or rates that were right above it."""
     above = state["above"]
     lines = above["lines"][len(above["lines"]) - above.get("touching", 0) :]
-    if not lines or any(_is_result(_shape(each)) for each in lines):
+    if not lines or any(is_result(_shape(each)) for each in lines):
         del state["above"]
     else:
         above["lines"] = lines
@@ -299,9 +298,9 @@ def _announces(line: str, shape: LineShape) -> bool:
     return not shape.is_record and line.rstrip().endswith(":")
 
 
-def _touching(lines: Sequence[Any], place: LineAbove) -> int:
+def _touching(lines: Sequence[Any], start: int) -> int:
     """How many of the lines are right above a place, with nothing between them and it."""
-    count, below = 0, place.start
+    count, below = 0, start
     for _, line in reversed(lines):
         above = LineAbove(*line)
         if not 0 < below - above.start - len(above.text) <= _LONGEST_LINE_END:
@@ -310,53 +309,5 @@ def _touching(lines: Sequence[Any], place: LineAbove) -> int:
     return count
 
 
-def _is_result(shape: LineShape) -> bool:
-    """Whether a line has what may be measured before the training, unlike its rates and the memory."""
-    return _is_of_evaluation(shape) or any(
-        is_metric_name(field.name) and not (_OF_UPDATE.search(field.name) or is_learning_rate(field.name))
-        for field in shape.metrics
-    )
-
-
-def _last_evaluation(lines: Sequence[Any]) -> Iterator[LineAbove]:
-    """The last lines if they are results, and one says that it is of an evaluation."""
-    results = [*takewhile(lambda each: _is_measured(_shape(each)), reversed(lines))]
-    if any(_is_of_evaluation(_shape(each)) for each in results):
-        yield from (LineAbove(*each) for _, each in reversed(results))
-
-
 def _shape(kept: Sequence[Any]) -> LineShape:
-    return _known(LineAbove(*kept[1]).message).shape
-
-
-def _known(line: str) -> _Known:
-    parts = split_numbers(line)
-    shape = shape_of_line(parts)
-    return _Known(
-        template_of(parts),
-        shape,
-        has_numbers=len(parts) > 1,
-        is_named_number=is_named_number(parts, shape),
-    )
-
-
-def _is_measured(shape: LineShape) -> bool:
-    """Whether a line has a result or a rate, no other setting."""
-    return any(
-        is_learning_rate(field.name) or not (is_setting(field.name) or is_of_model(field.name))
-        for field in shape.metrics
-    )
-
-
-def _is_of_evaluation(shape: LineShape) -> bool:
-    return bool(shape.split) or any(is_of_evaluation(field.name) for field in shape.metrics)
-
-
-def _is_of_training(shape: LineShape) -> bool:
-    """Whether a line has a loss of the training, which nobody measures before it."""
-    return not shape.split and any(
-        is_metric_name(field.name)
-        and "loss" in in_english(field.name).lower()
-        and not is_of_evaluation(field.name)
-        for field in shape.metrics
-    )
+    return known_line(LineAbove(*kept[1]).message).shape

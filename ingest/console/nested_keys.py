@@ -1,6 +1,7 @@
-"""Keys of dictionaries that are printed over several lines, as those of JSON: they name the values in them.
+"""What lines above say of the names of values: keys of dictionaries that are printed over several lines.
 
-`"Angioectasia": {` above `"precision": 0.77,` is `Angioectasia/precision`.
+`"Angioectasia": {` above `"precision": 0.77,` is `Angioectasia/precision`. So is the name of a metric above
+lines of nothing but data: `Loss` above `Train: 0.5` is `Loss/Train`.
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ import re
 from typing import Any
 
 from holter.ingest.console.dialect import DialectState, LineKind
+from holter.ingest.console.line_words import DATA_SPLIT
 from holter.ingest.console.pattern_search import LinearPattern
+from holter.ingest.console.step_axis import position
 
 _KEY = re.compile(r"\s*['\"](?P<key>[\w .@/-]{1,60})['\"]\s?:\s?\{\s*")
 _MOST_KEYS = 4
@@ -38,11 +41,26 @@ NESTED_KEYS = LineKind(
 """Lines at which a dictionary within a dictionary begins or ends."""
 
 
+def note_measure(name: str, state: DialectState) -> None:
+    """Note the name of a metric on a line of its own."""
+    state["measure"] = [name, position(state)]
+
+
+def measure_above(name: str, state: DialectState) -> str:
+    """The metric that a line above names, where a value has nothing but the data for its name; else ""."""
+    if "measure" not in state or DATA_SPLIT.fullmatch(name) is None:
+        return ""
+    measure, at = state["measure"]
+    return str(measure) if at == position(state) else ""
+
+
 def nested_name(name: str, state: DialectState) -> str:
-    """The name of a value with the keys of the dictionaries that it is in."""
-    return "/".join((*state.get("keys", ()), name))
+    """The name of a value with the keys of the dictionaries that it is in, or the metric above it."""
+    measure = measure_above(name, state)
+    return "/".join((*state.get("keys", ()), *([measure] if measure else ()), name))
 
 
 def forget_keys(state: DialectState) -> None:
-    """Forget dictionaries that did not end: the training goes on."""
+    """Forget dictionaries that did not end, and the metric above: the training goes on."""
     state.pop("keys", None)
+    state.pop("measure", None)

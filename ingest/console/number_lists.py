@@ -24,6 +24,9 @@ _NAMES_OF_ONE = re.compile(
     r"(?<![\w./])((?:[A-Za-z]{2,20} ?/ ?){1,3}[A-Za-z]{2,20}) ([A-Za-z][\w-]{1,20})\s?[:=]?\s{0,4}$"
 )
 """The same before a word that all have in common: `mean/median reward 12.5/11.0`."""
+_WORDS = r"[A-Za-z][\w.-]{0,20}(?: [A-Za-z][\w.-]{0,20}){1,2}"
+_NAMES_OF_WORDS = re.compile(rf"(?<![\w./] )(?<![\w./])((?:{_WORDS} ?/ ?){{1,3}}{_WORDS})\s?[:=]?\s{{0,4}}$")
+"""Names of several words each: `train loss / val loss: 0.5 / 0.6`."""
 _STATISTICS = re.compile(r"(?<![\w.])([A-Za-z]\w{0,20}) ?: ?([\u00b5\u03bc\u03c3mM]{2,4})\s?:? $")
 """Letters, Greek ones for mean and deviation, of what is computed of a metric: `return:mM 0.2 0.9`."""
 _NAMES_OF_STATISTICS = {"\u00b5": "mean", "\u03bc": "mean", "\u03c3": "std", "m": "min", "M": "max"}
@@ -79,6 +82,10 @@ def listed_names(texts: tuple[str, ...]) -> dict[int, str]:
             continue
         if (match := _STATISTICS.search(text)) is not None:
             names, signs = [f"{match[1]} ({_NAMES_OF_STATISTICS[letter]})" for letter in match[2]], {""}
+        elif (match := _NAMES_OF_WORDS.search(text)) is not None and all(
+            map(is_metric_name, named := re.split(" ?/ ?", match[1]))
+        ):
+            names, signs = named, {"/"}
         elif (match := _NAMES_OF_ONE.search(text)) is not None:
             names, signs = [f"{name} {match[2]}" for name in re.split(" ?/ ?", match[1])], {"/"}
         elif (match := _RANKS.search(text)) is not None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.evaluated_parts import end_evaluation, note_evaluation
-from holter.ingest.console.evaluation_names import best_of, metric_name, name_of_best, name_of_mean
+from holter.ingest.console.evaluation_names import metric_name, name_of_mean
 from holter.ingest.console.evaluation_passes import names_of_pass
 from holter.ingest.console.evaluation_steps import (
     evaluated_batch,
@@ -246,7 +246,7 @@ class PlainTable:
             return self._direct_rows[first:last]
         if axis.pop("best", False) and is_behind(self._counts_of(first), axis):
             rest = self.rows(first + 1, last, state) if last > first + 1 else []
-            return [self._row_of_best(first, axis), *rest]
+            return [None, *rest]  # of several processes
         names_stage = self._shape.stage or self._shape.part
         if not self._shape.is_record or ("section" not in axis and not names_stage):
             return self._rows(first, last, axis)
@@ -256,13 +256,6 @@ class PlainTable:
             ]
             return lines
         return self._rows_of_section(first, last, axis)
-
-    def _row_of_best(self, line: int, axis: dict[str, Any]) -> LogRow:
-        """The row of a line that repeats the best step, at the last one."""
-        best = best_of(self._shape.split)
-        names = (name_of_best(name, best) for name in self._stated)
-        values = dict(zip(names, self._cells[line], strict=True))
-        return LogRow(int(axis["step"]), self._times[line], values, section_labels(axis) or ())
 
     def _rows_of_section(self, first: int, last: int, axis: dict[str, Any]) -> list[LogRow | None]:
         """The same where lines above name trainings: the first line may begin one of them."""

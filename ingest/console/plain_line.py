@@ -27,6 +27,7 @@ from holter.ingest.console.evaluation_steps import (
     is_passed,
     step_of_next,
 )
+from holter.ingest.console.line_bests import named_best
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_data import ends_epoch, names_behind_data
 from holter.ingest.console.line_labels import is_of_other_writer, labels_of_line, note_epoch_about
@@ -77,6 +78,7 @@ from holter.ingest.console.step_axis import (
     note_epoch,
     note_heading,
     note_opening,
+    number_of_epoch,
     position,
     stated_step,
     training_step,
@@ -137,7 +139,7 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
         return None  # it repeats what was at the end of the epoch before
     if axis.pop("best", False) or shape.is_best:
         if is_behind(counts, axis):
-            return _of_best(line, shape, numbers, axis, axis.get("step"))
+            return _of_best(line, shape, numbers, axis, _step_of_best(counts, axis))
         if shape.is_best and "step" not in axis:  # behind evaluations alone
             return _of_best(line, shape, numbers, axis, next((count for count, _ in counts.values()), None))
     if shape.about is not None and shape.about[0] == _RUN and counts.keys() == {Counter.EPOCH}:
@@ -263,7 +265,7 @@ def _recurring(
 def _of_best(
     line: str, shape: LineShape, numbers: list[str], axis: dict[str, Any], step: int | None
 ) -> LineValues | None:
-    """The metrics of the best step so far, which a line repeats at this step or the one announced."""
+    """The metrics of the best step so far, which a line repeats."""
     split = best_of(shape.split)
     counted = {field.index for field in shape.counters}
     values = {
@@ -271,11 +273,18 @@ def _of_best(
         for field, value in (measured_values(shape, numbers) if shape.is_record else ())
         if field.index not in counted
     }
-    if "announced" in axis and not has_steps(axis):
-        step = axis["announced"][0]
     if not values or step is None:
         return None
-    return LineValues(int(step), values, parse_time(line), section_labels(axis, values))
+    is_late = step < axis.get("step", step)
+    return LineValues(step, values, parse_time(line), section_labels(axis, values), is_late=is_late)
+
+
+def _step_of_best(counts: Counts, axis: dict[str, Any]) -> int | None:
+    """The best step that a line names, as far as it is one of all; else the last one."""
+    if counts.keys() == {Counter.EPOCH} and not has_steps(axis):
+        return number_of_epoch(counts[Counter.EPOCH][0], axis)
+    stated = stated_step(counts, axis)
+    return axis.get("step") if stated is None else stated
 
 
 def note_best(line: str, state: DialectState) -> None:
@@ -390,7 +399,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
         # `Task 1 accuracy: 0.5` behind the last epoch
         shape.row is not None and "step" in axis and any(is_metric_name(name) for name in names),
     )
-    if step is None and any(belongs):
+    if step is None and (any(belongs) or named_best(line)):
         if "step" not in axis:
             step = axis.get("evaluated at")
         else:
@@ -456,6 +465,9 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     if is_one and not is_best and ("heading" in axis or (split and has_steps(axis))):
         step = step_of_next(template, int(step), values, axis)
     note_place(axis)
+    named = _step_of_best(named_best(line), axis) if is_best else None
+    if named is not None and named < step:
+        return LineValues(named, values, parse_time(line), labels, is_late=True)
     return LineValues(int(step), values, parse_time(line), labels)
 
 

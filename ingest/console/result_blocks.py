@@ -17,7 +17,7 @@ from holter.ingest.console.line_fields import DURATION
 from holter.ingest.console.line_settings import has_settings, is_of_model, is_setting
 from holter.ingest.console.line_tokens import is_time, split_numbers, value_of
 from holter.ingest.console.line_words import DATA_SPLIT
-from holter.ingest.console.nested_keys import nested_name
+from holter.ingest.console.nested_keys import measure_above, nested_name
 from holter.ingest.console.plain_line import axis_state, parse_metrics_of_epoch
 from holter.ingest.console.qualified_names import with_values_again
 from holter.ingest.console.shape_reader import shape_of_line
@@ -70,6 +70,7 @@ def parse_result(line: str, state: DialectState) -> LineResult:
     name = metric_name(nested_name(result[0], axis), data)
     values = {name: result[1], **_spread(name, line)}
     is_measured = is_metric_name(result[0]) and "loss" not in result[0].lower()
+    is_measured |= bool(measure_above(result[0], axis))
     block["is known"] |= is_measured or _is_of_data(result[0])
     if block["is known"]:
         waiting, block["waiting"] = block["waiting"], {}

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from holter.ingest import formats
 from holter.types import SeriesKey
 from tests.support.log_runs import assert_steps, read_log, steps_of
 
@@ -45,3 +47,87 @@ def test_that_of_each_launch_is_its_own(tmp_path: Path) -> None:
     initial = run.data.series[SeriesKey("Initial validation loss")]
     assert (initial.attempt.tolist(), initial.value.tolist()) == ([0, 1, 2], [2.1, 2.2, 2.3])
     assert run.attempts == 3
+
+
+_BATCHES = "".join(
+    "".join(f"Epoch {n} [{b}/30] loss {2 - n / 8 - b / 512}\n" for b in (10, 20, 30))
+    + f"Validation results:\nloss = {2.25 - n / 8}\nacc = 0.{n}\n"
+    for n in N
+)
+_STEPS = "".join(
+    "".join(f"iter {10 * n + b}: loss {4 - n / 8}\n" for b in (-5, 0)) + f"eval loss 3.{n}, eval acc 0.{n}\n"
+    for n in N
+)
+_BELOW_HEADINGS = "".join(
+    f"Epoch {n}/5 - loss: {2 - n / 8} lr: 0.001\nEvaluation:\n  loss: {2.25 - n / 8}\n  accuracy: 0.{n}\n"
+    for n in N
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param(
+            f"Sanity check: val loss 2.5\n{EPOCHS}",
+            {"train loss": [*N], "val loss": [0, *N]},
+            id="sanity-check",
+        ),
+        pytest.param(
+            f"Zero-shot evaluation:\nloss: 2.5\naccuracy: 0.125\n{EPOCHS}",
+            TRAINED | {"evaluation/loss": [0], "evaluation/accuracy": [0]},
+            id="below-a-heading",
+        ),
+        pytest.param(
+            f"Evaluation:\n  loss: 2.5\n  accuracy: 0.125\n{_BELOW_HEADINGS}",
+            {name: [*N] for name in ("loss", "lr")}
+            | {f"evaluation/{name}": [0, *N] for name in ("loss", "accuracy")},
+            id="below-a-heading-that-comes-again",
+        ),
+        pytest.param(
+            f"Validation results:\nloss = 2.5\nacc = 0.125\n{_BATCHES}",
+            {name: [*range(10, 151, 10)] for name in ("loss", "Epoch")}
+            | {f"validation/{name}": [*range(0, 151, 30)] for name in ("loss", "acc")},
+            id="before-batches",
+        ),
+        pytest.param(
+            f"eval loss 4.5, eval acc 0.125\n{_STEPS}",
+            {"loss": [*range(5, 51, 5)]}
+            | {name: [0, 10, 20, 30, 40, 50] for name in ("eval loss", "eval acc")},
+            id="before-steps",
+        ),
+    ],
+)
+def test_an_evaluation_above_the_first_epoch_is_at_the_step_0(
+    tmp_path: Path, text: str, expected: dict[str, list[int]]
+) -> None:
+    assert_steps(tmp_path, f"Using device: cpu\n{text}", expected)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Sanity check: val loss 2.5\n{EPOCHS}",
+        f"Validation results:\nloss = 2.5\nacc = 0.125\n{_BATCHES}",
+        f"eval loss 4.5, eval acc 0.125\n{_STEPS}",
+        f"# Epoch 25/30 loss: 0.5\n{EPOCHS}",
+        f"{EPOCHS}Best epoch: 3, val loss 1.5\n",
+    ],
+)
+def test_it_is_the_same_however_the_text_comes(reading: Any, text: str) -> None:
+    content, chosen = f"Using device: cpu\n{text}".encode(), formats()["key-value"]
+    complete = reading.read_growing("train.log", content, [len(content)], chosen=chosen)
+    sizes = [*range(0, len(content), 7), len(content)]
+    assert reading.read_growing("train.log", content, sizes, chosen=chosen).points == complete.points
+    assert reading.read_restarted("train.log", content, every=1, chosen=chosen).points == complete.points
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "val loss: 0.5\n" + "".join(f"Epoch {n}\nloss: 0.{n}\nval loss: 0.{n}5\n" for n in range(3, 8)),
+        "eval loss 0.5\n"
+        + "".join(f"iter {n}: loss 0.{n}\neval loss 0.{n}5\n" for n in range(300, 800, 100)),
+    ],
+)
+def test_the_rest_of_another_text_is_not_measured_before_the_training(tmp_path: Path, text: str) -> None:
+    assert all(0 not in steps for steps in steps_of(read_log(tmp_path, text)).values())

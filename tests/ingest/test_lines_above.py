@@ -90,6 +90,8 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             "train acc": [*N],
             "test/Accuracy": [*N],
             "test/Avg loss": [*N],
+            "initial/test/Accuracy": [0],
+            "initial/test/Avg loss": [0],
         },
     ),
     "a rate before the first epoch, in the same words": (
@@ -120,6 +122,14 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "Train loss: 9.5\nTest loss: 9.6\n"
         + "".join(f"Step {n} of 40:\nTrain loss: 1.{n}\nTest loss: 2.{n}\n" for n in N),
         {"Train loss": [*N], "Test loss": [*N]},
+    ),
+    "values above each hundredth step": (
+        "".join(f"loss: 2.{n}\nmean reward: 0.{n}\nstep: {100 * n}\n" for n in range(1, 7)),
+        {name: [*range(100, 601, 100)] for name in ("loss", "mean reward")},
+    ),
+    "the rest of another text that states its steps": (
+        "".join(f"loss: 2.{n}\nmean reward: 0.{n}\nstep: {5000 + 100 * n}\n" for n in range(1, 7)),
+        {name: [*range(5100, 5600, 100)] for name in ("loss", "mean reward")},
     ),
     "the rest of another text": (
         "loss: 2.5\n" + "".join(f"epoch {n}\nloss: 2.{n}\n" for n in range(3, 8)),

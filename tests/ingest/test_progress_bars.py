@@ -198,7 +198,7 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             f"[!] epoch = {n}, val_auc = 0.8{n}\nval_f1: 0.7{n}\n"
             for n in N
         ),
-        {name: [0, 1, 2] for name in ("loss", "val_loss", "val_auc", "val_f1")},
+        {name: [0, 1, 2] for name in ("loss", "val_loss", "best/val_loss", "val_auc", "val_f1")},
     ),
     "bars like those of Keras below the headings of another program": (
         "".join(

@@ -42,4 +42,4 @@ def test_the_best_iteration_is_no_step_of_the_next_fold(tmp_path: Path) -> None:
     assert run.attempts == 1
     steps = [[*s.step] for key, s in run.data.series.items() if key.metric == "valid-auc"]
     assert steps == [[0, 10, 20, 30]] * 2
-    assert steps_of(run)["best/valid-auc"] == [30]
+    assert steps_of(run)["best/valid-auc"] == [21]

@@ -207,11 +207,11 @@ def test_a_pair_before_a_name_counts_the_batches_of_an_epoch(tmp_path: Path) -> 
         "INFO best model at epoch 2 | auc: 0.7{0} | acc: 0.5",
     ],
 )
-def test_the_best_step_is_repeated_at_the_last_one_and_begins_no_launch(tmp_path: Path, line: str) -> None:
+def test_the_best_step_is_repeated_at_its_place_and_begins_no_launch(tmp_path: Path, line: str) -> None:
     text = "".join(f"Epoch {n}/9: auc: 0.{n}\n" for n in N)
     run = read_log(tmp_path, text + line.format(2) + "\nEpoch 4/9: auc: 0.4\n")
     assert run.attempts == 1
-    assert steps_of(run) == {"auc": [1, 2, 3, 4], "best/auc": [3], "best/acc": [3]}
+    assert steps_of(run) == {"auc": [1, 2, 3, 4], "best/auc": [2], "best/acc": [2]}
 
 
 @pytest.mark.parametrize("writer", ["DEBUG:root:@rank0 ", "(worker3) ", "GPU1 "])

@@ -9,6 +9,7 @@ import re
 
 from holter.ingest.console.dialect import DialectState, LineKind, LineResult
 from holter.ingest.console.evaluation_headings import announce
+from holter.ingest.console.nested_keys import note_measure
 from holter.ingest.console.pattern_search import LinearPattern
 from holter.ingest.console.plain_line import parse_metrics_of_epoch
 from holter.ingest.console.step_axis import known_axis
@@ -38,6 +39,8 @@ def _note_names(line: str, state: DialectState) -> None:
     state.pop("names above", None)
     if any(map(is_metric_name, names)):
         state["names above"] = names
+        if len(names) == 1:
+            note_measure(names[0], known_axis(state))
     else:
         announce(line, state)
         note_heading_of_subject(line, known_axis(state))

@@ -22,6 +22,7 @@ from holter.ingest.console.dialects.evaluation_results import (
     is_step_of_results,
 )
 from holter.ingest.console.dialects.framed_settings import FRAMED_SETTINGS
+from holter.ingest.console.dialects.improvements import IMPROVEMENTS
 from holter.ingest.console.dialects.kitti_results import KITTI_RESULTS
 from holter.ingest.console.dialects.names_above import BELOW, METRICS_ALONE, NAMES_ABOVE
 from holter.ingest.console.dialects.recurring_lines import RECURRING_LINES, or_recurring
@@ -484,6 +485,7 @@ _OWN_KINDS = (
     class_tables.BEGIN,
     CLASS_ROWS,
     METRICS_ALONE,
+    IMPROVEMENTS,
     *_MORE_SPECIAL,
     FOLDS_AND_EPOCHS,
     OWN_LINES,

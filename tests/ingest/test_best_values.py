@@ -1,0 +1,76 @@
+"""The best value so far: what improved, with its old value, and what is above the line of its epoch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from holter.types import SeriesKey
+from tests.support.log_runs import read_log, steps_of
+
+N = range(1, 6)
+LOSSES = ["inf", "0.9312", "0.7255", "0.5123", "0.4447", "0.4119"]
+
+
+@pytest.mark.parametrize(
+    ("form", "name"),
+    [
+        ("val_loss improved ({old} -> {new}), saving model", "val_loss"),
+        ("Validation loss improved from {old} to {new}", "Validation loss"),
+        ("The validation loss decreased ({old} --> {new}).  Saving model ...", "validation loss"),
+        ("Accuracy improved: {old} => {new}", "Accuracy"),
+        ("[INFO] mIoU has increased from {old} to {new}, new best", "mIoU"),
+        ("Epoch {n}: val_loss improved from {old} to {new}, saving model to best.h5", "val_loss"),
+    ],
+)
+def test_the_new_value_of_a_metric_that_improved_is_read(tmp_path: Path, form: str, name: str) -> None:
+    lines = (form.format(old=LOSSES[n - 1], new=LOSSES[n], n=n) for n in N)
+    text = "".join(f"Epoch {n}/5 loss: 1.{n}\n{line}\n" for n, line in zip(N, lines, strict=True))
+    run = read_log(tmp_path, f"Using device: cpu\n{text}")
+    assert steps_of(run) == {"loss": [*N], f"best/{name}": [*N]}
+    values = run.data.series[SeriesKey(f"best/{name}")].value.tolist()
+    assert values == [float(loss) for loss in LOSSES[1:]]
+
+
+def test_a_rate_that_was_reduced_is_no_best_value(tmp_path: Path) -> None:
+    text = "".join(f"Epoch {n}/5 loss: 1.{n}\nlr reduced from 0.{n}2 to 0.{n}1\n" for n in N)
+    assert steps_of(read_log(tmp_path, text)) == {"loss": [*N]}
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("Best model saved! Acc={acc}", ["best/Acc"]),
+        ("Validation loss decreased ({old} --> {loss}). Saving model ...", ["best/Validation loss"]),
+    ],
+)
+def test_what_repeats_a_value_of_the_epoch_below_it_is_of_that(
+    tmp_path: Path, line: str, names: list[str]
+) -> None:
+    text = ""
+    for n in N:
+        best = line.format(acc=f"0.{n}12", old=LOSSES[n - 1], loss=LOSSES[n])
+        text += f"{best}\nEpoch {n}/5 loss={LOSSES[n]}00 acc=0.{n}12\n"
+    run = read_log(tmp_path, f"Using device: cpu\n{text}")
+    assert steps_of(run) == {name: [*N] for name in ("loss", "acc", *names)}
+
+
+@pytest.mark.parametrize(
+    ("form", "best"),
+    [
+        ("Epoch {n}: loss 1.{n}, acc 0.{n}\n", "Best epoch: 3, acc 0.35\n"),
+        ("Epoch {n}: loss 1.{n}, acc 0.{n}\n", "Best acc 0.35 at epoch 3\n"),
+        ("iter {n}: loss 1.{n}, acc 0.{n}\n", "Best iteration: 3, acc 0.35\n"),
+        ("[{n}]\ttrain-acc:1.{n}\teval-acc:0.{n}\n", "Stopping. Best iteration:\n[3]\ttrain-acc:1.35\n"),
+    ],
+)
+def test_the_best_step_is_the_one_that_its_line_names(tmp_path: Path, form: str, best: str) -> None:
+    run = read_log(tmp_path, "Using device: cpu\n" + "".join(form.format(n=n) for n in N) + best)
+    assert run.attempts == 1
+    assert [steps for name, steps in steps_of(run).items() if "best" in name.lower()] == [[3]]
+
+
+def test_a_best_step_that_comes_again_is_read_once(tmp_path: Path) -> None:
+    text = "".join(f"Epoch {n}: loss 1.{n}\nBest epoch: {min(n, 3)}, acc 0.{min(n, 3)}5\n" for n in N)
+    assert steps_of(read_log(tmp_path, text)) == {"loss": [*N], "best/acc": [1, 2, 3]}
