@@ -246,7 +246,7 @@ _METRIC_ALONE = LinearPattern(
     + _COLOUR
     + _SPACE
     + rb"{0,4}(?:is:? {1,8}|[-=]{1,3}> {0,8}|- )?(?:array|tensor)?[\[(]{0,2}[\"']?"
-    rb"[-+]?(?:\d|nan|inf|np\.float)"
+    rb"[-+]?(?:\.?\d|nan|inf|np\.float)"
     rb"|(?:loss|reward|return|fitness|score|accuracy)\) {0,4}[:=] {0,4}[-+]?\d"  # `max(fitness): 0.3`
     # `trainLoss0.5`, `val_acc0.9`
     rb"|[a-z_](?:loss|acc(?:uracy)?|perplexity|error|reward|score)\d{1,9}\.\d{1,20}(?:[ \t\r,;:|)\]]|$)"

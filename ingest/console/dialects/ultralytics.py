@@ -1,7 +1,7 @@
 """Ultralytics YOLO: rows below a header, `1/100  2.5G  1.2  3.4  1.1  16  640: 100%|██████████| 4/4`.
 
-A file may have them without their bars. The row of an epoch is redrawn with running means; the first complete one counts, until the next header.
-Its evaluation is the row `all`.
+A file may have them without their bars. The row of an epoch is redrawn with running means; the first complete
+one counts, until the next header. Its evaluation is the row `all`.
 """
 
 from __future__ import annotations
