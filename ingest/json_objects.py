@@ -131,7 +131,7 @@ def _is_time_of_day(value: object) -> bool:
 
 
 def _number_in_text(name: str, text: str) -> float | None:
-    """The number of a metric in a string, which some loggers format themselves: `"loss": "3.097"`, `"71.5%"`."""
+    """The number of a metric in a string, which some loggers format: `"loss": "3.097"`, `"71.5%"`."""
     # most strings are no numbers: the cheaper question comes first
     if _DECIMAL.fullmatch(text) is None or not is_metric_name(name):
         return None

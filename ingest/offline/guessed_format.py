@@ -27,6 +27,7 @@ from holter.ingest.offline.numbered_rows import UNNAMED, NumberedRows
 from holter.ingest.offline.printed_documents import PrintedDocuments
 from holter.ingest.offline.results_of_folds import ResultsOfFolds
 from holter.ingest.offline.rows_of_epochs import RowsOfEpochs
+from holter.ingest.offline.rows_of_texts import RowsOfTexts
 from holter.ingest.offline.sideways_tables import SidewaysTables
 from holter.ingest.offline.uneven_tables import UnevenTables
 from holter.ingest.open_log import HEAD_BYTES, open_beginning, uncompressed_name, without_holes
@@ -70,8 +71,9 @@ def _guess(file: Path, sources: Sequence[Source], lines: Format) -> Format | Non
         return _guessed(file, lines)
     formats = [source.format for source in sources]
     if len(formats) == 1 and isinstance(formats[0], CsvLog | JsonLines):
-        counted, uneven = RowsOfEpochs(formats[0]), UnevenTables(lines)
-        for guess in (uneven, counted) if isinstance(formats[0], CsvLog) else (counted,):
+        counted: Format = RowsOfEpochs(formats[0])
+        of_csv = (UnevenTables(lines), RowsOfTexts(formats[0]), counted)
+        for guess in of_csv if isinstance(formats[0], CsvLog) else (counted,):
             if _has_points(file, guess):
                 return guess
         return None if _has_points(file, formats[0]) else _guessed(file, lines)
