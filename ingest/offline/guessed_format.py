@@ -25,6 +25,7 @@ from holter.ingest.offline.joined_records import JoinedRecords
 from holter.ingest.offline.json_tables import JsonTables
 from holter.ingest.offline.numbered_rows import UNNAMED, NumberedRows
 from holter.ingest.offline.printed_documents import PrintedDocuments
+from holter.ingest.offline.printed_frames import PrintedFrames
 from holter.ingest.offline.results_of_folds import ResultsOfFolds
 from holter.ingest.offline.rows_of_epochs import RowsOfEpochs
 from holter.ingest.offline.rows_of_texts import RowsOfTexts
@@ -92,7 +93,7 @@ def _guessed(file: Path, lines: Format) -> Format | None:
             return records
     is_table = table.sniff(PurePath("table.csv"), _head(file))
     tables: list[Format] = [UnevenTables(lines), rows, table] if is_table else [rows]
-    guesses = (lines, *tables, PrintedDocuments(lines), ResultsOfFolds(lines))
+    guesses = (lines, PrintedFrames(lines), *tables, PrintedDocuments(lines), ResultsOfFolds(lines))
     for guess in guesses:
         if _has_points(file, guess, _is_named, steps=_SEVERAL):
             return guess
