@@ -22,3 +22,12 @@ def test_metrics_are_of_the_data_in_brackets_of_any_kind(brackets: str, data: st
 def test_a_word_in_square_brackets_that_is_no_data_keeps_its_place(tmp_path: Path) -> None:
     text = "".join(f"Epoch {n}: loss[train]=0.{n}, err [px]=1.{n}\n" for n in EPOCHS)
     assert {*steps_of(read_log(tmp_path, text))} == {"loss", "err [px]"}
+
+
+@pytest.mark.parametrize("brackets", ["({})", "[{}]", " {{{}}}"])
+def test_metrics_below_an_epoch_are_of_the_data_in_their_brackets(brackets: str, tmp_path: Path) -> None:
+    text = "".join(
+        f"Epoch {n}\nLoss{brackets.format('train')}: 0.{n}\nLoss{brackets.format('val')}: 1.{n}\n"
+        for n in EPOCHS
+    )
+    assert steps_of(read_log(tmp_path, text)) == {"Loss": [*EPOCHS], "val/Loss": [*EPOCHS]}
