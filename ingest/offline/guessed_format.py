@@ -23,6 +23,7 @@ from holter.ingest.jsonl import JsonLines
 from holter.ingest.offline.grown_lists import GrownLists
 from holter.ingest.offline.joined_records import JoinedRecords
 from holter.ingest.offline.json_tables import JsonTables
+from holter.ingest.offline.nameless_rows import NamelessRows
 from holter.ingest.offline.numbered_rows import UNNAMED, NumberedRows
 from holter.ingest.offline.printed_documents import PrintedDocuments
 from holter.ingest.offline.printed_frames import PrintedFrames
@@ -78,8 +79,11 @@ def _guess(file: Path, sources: Sequence[Source], lines: Format) -> Format | Non
             if _has_points(file, guess):
                 return guess
         return None if _has_points(file, formats[0]) else _guessed(file, lines)
-    if len(formats) == 1 and isinstance(formats[0], ConsoleLog) and not _holds_points(file, formats[0]):
-        return _guessed(file, lines)
+    if len(formats) == 1 and isinstance(formats[0], ConsoleLog):
+        if not _holds_points(file, formats[0]):
+            return _guessed(file, lines)
+        if _has_points(file, nameless := NamelessRows(formats[0])):
+            return nameless
     return _lines_of_training(file, sources, lines)
 
 
@@ -93,7 +97,14 @@ def _guessed(file: Path, lines: Format) -> Format | None:
             return records
     is_table = table.sniff(PurePath("table.csv"), _head(file))
     tables: list[Format] = [UnevenTables(lines), rows, table] if is_table else [rows]
-    guesses = (lines, PrintedFrames(lines), *tables, PrintedDocuments(lines), ResultsOfFolds(lines))
+    guesses = (
+        NamelessRows(lines),
+        lines,
+        PrintedFrames(lines),
+        *tables,
+        PrintedDocuments(lines),
+        ResultsOfFolds(lines),
+    )
     for guess in guesses:
         if _has_points(file, guess, _is_named, steps=_SEVERAL):
             return guess

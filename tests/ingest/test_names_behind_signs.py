@@ -26,7 +26,8 @@ def test_the_name_of_a_value_may_be_behind_an_equals_sign(text: str, tmp_path: P
 
 def test_values_alone_before_their_names_are_counted(tmp_path: Path) -> None:
     text = "".join(
-        f"Fitting model: M{n} ...\n\t0.7{n:02}\t = Validation score   (accuracy)\n\t{n}.1s\t = Training   runtime\n"
+        f"Fitting model: M{n} ...\n\t0.7{n:02}\t = Validation score   (accuracy)\n"
+        f"\t{n}.1s\t = Training   runtime\n"
         for n in range(12)
     )
     assert steps_of(read_log(tmp_path, text))["Validation score (accuracy)"] == [*range(12)]
