@@ -96,7 +96,7 @@ def _guessed(file: Path, lines: Format) -> Format | None:
         if _has_points(file, records):
             return records
     is_table = table.sniff(PurePath("table.csv"), _head(file))
-    tables: list[Format] = [UnevenTables(lines), rows, table] if is_table else [rows]
+    tables: list[Format] = [UnevenTables(lines), RowsOfTexts(table), rows, table] if is_table else [rows]
     guesses = (
         NamelessRows(lines),
         lines,

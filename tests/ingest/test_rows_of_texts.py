@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.support.log_runs import read_log, steps_of
 
 EPOCHS = (1, 2, 3)
 
 
-def test_rows_of_a_step_have_their_texts_as_labels(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["log.csv", "log.tsv", "log.txt"])
+def test_rows_of_a_step_have_their_texts_as_labels(name: str, tmp_path: Path) -> None:
     rows = "".join(f"{n},{layer},0.{n}5\n" for n in EPOCHS for layer in ("stem", "neck", "head"))
     expected = {"loss": [*EPOCHS], "loss/layer=neck": [*EPOCHS], "loss/layer=head": [*EPOCHS]}
-    assert steps_of(read_log(tmp_path, "epoch,Layer,loss\n" + rows, "log.csv")) == expected
+    assert steps_of(read_log(tmp_path, "epoch,Layer,loss\n" + rows, name)) == expected
 
 
 def test_rows_of_many_classes_of_an_epoch_are_at_the_epoch(tmp_path: Path) -> None:
