@@ -22,6 +22,8 @@ _ROW = re.compile(
     r"(?m)^[ \t]{0,8}(?P<count>\[? {0,6}\d{1,9} ?/ ?\d{1,9}\]?[:,]?)[ \t]{1,8}"
     rf"(?P<first>{_NUMBER})(?:[ \t,]{{1,8}}(?P<second>{_NUMBER}))?[ \t\r]*$"
 )
+_BEGINNING = 2**18
+"""Characters of a text among which the first of such rows is."""
 _NAMES = {"nameless loss": "column 2", "unnamed loss": "column 3"}
 """What numbers are called while lines are read, since only known metrics are read alone, and afterwards."""
 
@@ -33,6 +35,8 @@ class NamelessRows(WholeFile):
 
     def records(self, path: PurePath, text: str) -> Iterator[Batch | Unreadable]:
         """What the lines hold, among them such rows; nothing of a text without a curve of them."""
+        if _ROW.search(text, 0, _BEGINNING) is None:
+            return
         rows = [*_ROW.finditer(text)]
         widths = {row["second"] is None for row in rows}
         if len(widths) == 1 and any(
