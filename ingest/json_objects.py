@@ -24,7 +24,10 @@ _NONFINITE = {
     "-infinity": float("-inf"),
     "-inf": float("-inf"),
 }
-_DECIMAL = re.compile(r"[-+]?[0-9]{1,15}(?:\.[0-9]{1,20})?(?:[eE][-+]?[0-9]{1,3})?")
+_DECIMAL = re.compile(
+    r"[-+]?(?:(?:[0-9]{1,15}|[0-9]{1,3}(?:,[0-9]{3}){1,4})(?:\.[0-9]{0,20})?|\.[0-9]{1,20})"
+    r"(?:[eE][-+]?[0-9]{1,3})?%?"
+)
 _decode = msgspec.json.Decoder().decode
 
 
@@ -128,9 +131,11 @@ def _is_time_of_day(value: object) -> bool:
 
 
 def _number_in_text(name: str, text: str) -> float | None:
-    """The number of a metric in a string, which some loggers format themselves: `"loss": "3.097"`."""
+    """The number of a metric in a string, which some loggers format: `"loss": "3.097"`, `"71.5%"`."""
     # most strings are no numbers: the cheaper question comes first
-    return float(text) if _DECIMAL.fullmatch(text) is not None and is_metric_name(name) else None
+    if _DECIMAL.fullmatch(text) is None or not is_metric_name(name):
+        return None
+    return float(text.rstrip("%").replace(",", ""))
 
 
 def _is_label(value: object) -> bool:

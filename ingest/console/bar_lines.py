@@ -38,7 +38,10 @@ _BAR_OF_RICH = re.compile(
     r"(?: (?:\u2022 )?[\d.]{1,12} ?(?P<rate>\w{1,9}/\w{1,9}))?,? {1,4}(?P<behind>[A-Za-z].{0,2000}+)"
 )
 """A bar of rich: `Epoch 0/4 \u2501\u2501\u2501 5/20 0:00:00 \u2022 0:00:01 12.3it/s v_num: 0 loss: 1.75`."""
-_PAIR = re.compile(r"([A-Za-z_][\w./ @()-]{0,100}+)['\"]?\s*+[=:]\s*+['\"]?([-+\w.%]*[\w%])")
+_PAIR = re.compile(
+    r"([A-Za-z_][\w./ @()-]{0,100}+)['\"]?\s*+[=:]\s*+['\"]?"
+    r"([-+]?\d{1,3}(?:,\d{3})++(?:\.\d++)?(?![\w.])|[-+\w.%]*[\w%])"
+)
 _DASHED_PAIR = re.compile(r"(?:^|, )([A-Za-z_][\w./@]{0,60}) - (-?\d[\d.e+-]{0,20})(?=,|$)")
 """A pair with a dash for a sign: `dice_loss - 0.5, iou_score - 0.4`."""
 _COUNTS_EPOCHS = re.compile(r"(?i)\bepochs?\W{0,4}$")

@@ -15,6 +15,8 @@ _NAME = re.compile(
     r"(?:\s{0,4}[,;|/&.]\s{0,8}|\s{1,8}-\s{1,8}|\s{1,8}|$|\s?\($)"
 )
 """What is between two numbers of which the first has its name behind it, or behind the last one."""
+_EQUAL = re.compile(r"\s?%?\s{0,4}=\s{1,4}(?P<name>[^\W\d][^=:\d\n]{0,60}?)[\s,;|]{0,8}")
+"""A name behind an equals sign and its number: `0.91 = Validation score (accuracy)`."""
 _NOTHING = re.compile(r"[\s%:|,;>\])-]*(?:\b(?P<data>[A-Za-z]{2,10}(?:_[a-z]{1,10})?)[\s:|-]{1,12})?")
 """What may be before the first of them: the data that all are of."""
 _OF_COUNTS = re.compile(r"[^0]*\( {0,8}0 ?(?:of|/) ?0 ?\)\s*")
@@ -24,10 +26,12 @@ _LEAST, _LEAST_WITH_COUNTS = 2, 4
 
 def names_behind(texts: tuple[str, ...]) -> dict[int, str]:
     """The names of the numbers of a line, if that of each is behind it, and none is before the first."""
+    if (names := _names_behind_signs(texts)) is not None:
+        return names
     first = len(texts) - 1
     if len(texts) > _LEAST_WITH_COUNTS and _OF_COUNTS.fullmatch("0".join(texts[-3:])) is not None:
         first -= 2  # `99.7% correct (5982 of 6000)`
-    names: dict[int, str] = {}
+    names = {}
     while first and (name := _name_behind(texts[first])):
         first -= 1
         names[first] = name
@@ -43,6 +47,23 @@ def names_behind(texts: tuple[str, ...]) -> dict[int, str]:
     if data and DATA_SPLIT.fullmatch(in_english(data.partition("_")[0]).strip()) is None:
         return {}
     return {index: f"{data} {name}".strip() for index, name in names.items()}
+
+
+def _names_behind_signs(texts: tuple[str, ...]) -> dict[int, str] | None:
+    """The names behind an equals sign of all numbers but a first one that counts; None if any has none."""
+    found = [_EQUAL.fullmatch(text) for text in texts[1:]]
+    begin = 1 if found and found[0] is None and texts[0].strip() else 0
+    if (not begin and texts[0].strip()) or not all(found[begin:]) or not found[begin:]:
+        return None
+    names = [_with_data_ahead(match["name"]) for match in found[begin:] if match is not None]
+    return dict(enumerate(names, begin)) if any(map(is_metric_name, names)) else None
+
+
+def _with_data_ahead(name: str) -> str:
+    """A name with the data behind it in brackets before it: `accuracy (val)`."""
+    *words, last = name.split()
+    is_data = bool(words) and last.startswith("(") and DATA_SPLIT.fullmatch(last.strip("()")) is not None
+    return " ".join((last.strip("()"), *words) if is_data else (*words, last))
 
 
 def _is_known(name: str) -> bool:

@@ -45,6 +45,8 @@ _SUFFIX = re.compile(
     r"|(?<=\w) \[(?:[^\W\d]|[%/\u00b5\u00b0 ]){1,12}\]|(?<=\w)\[%\])$"
 )
 """A unit or the like behind a name: `loss (MSE)`, `acc [%]`, `accuracy (Top-1)`, `mAP (0.5:0.95)`."""
+_OTHER_BRACKETS = re.compile(r"(?<=\w) ?[\[{]([A-Za-z]{2,12})[\]}]$")
+"""A word in other brackets, which may be that of data: `loss[train]`, `acc {val}`."""
 _EPOCH = re.compile(r"(?:^| )[eE]$")
 """A letter right before a number: `E1 trn 0.5 loss`."""
 _HYPHEN = re.compile(r"(?<=[A-Za-z])-$|(?<=poch)\.$")
@@ -209,6 +211,9 @@ def name_before(text: str) -> NumberName:
 
 def _split_suffix(name: str) -> tuple[str, str]:
     """The unit or the like in brackets at the end of a name, and the name before: `loss (MSE)`, `acc [%]`."""
+    other = _OTHER_BRACKETS.search(name)
+    if other is not None and DATA_SPLIT.fullmatch(other[1]) is not None:
+        return f" ({other[1]})", name[: other.start()]
     match = _SUFFIX.search(name)
     if match is None or len(name) - len(match[0]) == 0:
         return "", name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, BinaryIO, ClassVar
 
@@ -49,9 +49,10 @@ class CsvLog:
 
 
 class CsvReader:
-    """Reads one CSV file that is being written."""
+    """Reads one CSV file that is being written; `subjects` are columns known to say what each row is of."""
 
-    def __init__(self, path: PurePath, state: Mapping[str, Any]) -> None:
+    def __init__(self, path: PurePath, state: Mapping[str, Any], subjects: Collection[str] = ()) -> None:
+        self._subjects = subjects
         named = _ATTEMPT.fullmatch(path.name)
         self._attempt = named and named.group(1)
         self._before = before = state.get("rewritten", {})
@@ -109,7 +110,7 @@ class CsvReader:
         else:
             self._delimiter, skip = delimiter, 1
         self._header = names
-        self._layout = CsvLayout(names)
+        self._layout = CsvLayout(names, subjects=self._subjects)
         if self._layout.step is None:
             self._problems.add("line 1", f"expected a column named step, found {', '.join(names)[:200]}")
         return skip

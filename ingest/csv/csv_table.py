@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import nan
 from types import MappingProxyType
@@ -32,7 +32,12 @@ from holter.types import Batch, Column, FloatArray, IntArray, Labels, SeriesKey,
 class CsvLayout:
     """The purpose of each column of a header, and which columns have had numbers or text so far."""
 
-    def __init__(self, header: Sequence[str], state: Mapping[str, Any] = MappingProxyType({})) -> None:
+    def __init__(
+        self,
+        header: Sequence[str],
+        state: Mapping[str, Any] = MappingProxyType({}),
+        subjects: Collection[str] = (),
+    ) -> None:
         self.header = list(header)
         self._first = {name: len(header) - 1 - back for back, name in enumerate(reversed(self.header))}
         within = step_columns.find_epoch_and_batch(self.header)
@@ -63,7 +68,7 @@ class CsvLayout:
         """What is known of the parts of epochs that rows may be at; None if they are at no epochs."""
         self.last: list[str] = list(state.get("last", ()))
         """The cells of the epoch and the step of the last row, where a step may be counted within epochs."""
-        self.subjects = SubjectColumns(header, self._taken(), state.get("subjects", {}))
+        self.subjects = SubjectColumns(header, self._taken(), state.get("subjects", {}), subjects)
         self.repeats = StepRepeats(state.get("repeats", {}))
 
     def state(self) -> dict[str, Any]:

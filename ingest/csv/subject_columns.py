@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from holter.ingest.console.row_subjects import (
@@ -23,11 +23,22 @@ _NUMBER = re.compile(r"\s*(?:[-+.\d][-+.\deE]*%?|nan|inf)\s*", re.IGNORECASE)
 class SubjectColumns:
     """The columns that may say of which training a row is, and the labels of rows by them.
 
-    Which of them do is decided by their first cells: names, or whole numbers of what is numbered.
+    Which of them do is decided by their first cells: names, or whole numbers of what is numbered. `known` are
+    the names of others of which it is known.
     """
 
-    def __init__(self, header: Sequence[str], taken: Iterable[int], state: Mapping[str, Any]) -> None:
-        words = {index: subject_word(name) for index, name in enumerate(header) if index not in {*taken}}
+    def __init__(
+        self,
+        header: Sequence[str],
+        taken: Iterable[int],
+        state: Mapping[str, Any],
+        known: Collection[str] = (),
+    ) -> None:
+        words = {
+            index: subject_word(name) or "_".join(name.lower().split()) * (name in known)
+            for index, name in enumerate(header)
+            if index not in {*taken}
+        }
         self._words = {index: word for index, word in words.items() if word}
         self._numbered: list[int] = state.get("numbered", [])
         self._named: list[int] = state.get("named", [])

@@ -23,10 +23,13 @@ from holter.ingest.jsonl import JsonLines
 from holter.ingest.offline.grown_lists import GrownLists
 from holter.ingest.offline.joined_records import JoinedRecords
 from holter.ingest.offline.json_tables import JsonTables
+from holter.ingest.offline.nameless_rows import NamelessRows
 from holter.ingest.offline.numbered_rows import UNNAMED, NumberedRows
 from holter.ingest.offline.printed_documents import PrintedDocuments
+from holter.ingest.offline.printed_frames import PrintedFrames
 from holter.ingest.offline.results_of_folds import ResultsOfFolds
 from holter.ingest.offline.rows_of_epochs import RowsOfEpochs
+from holter.ingest.offline.rows_of_texts import RowsOfTexts
 from holter.ingest.offline.sideways_tables import SidewaysTables
 from holter.ingest.offline.uneven_tables import UnevenTables
 from holter.ingest.open_log import HEAD_BYTES, open_beginning, uncompressed_name, without_holes
@@ -70,13 +73,17 @@ def _guess(file: Path, sources: Sequence[Source], lines: Format) -> Format | Non
         return _guessed(file, lines)
     formats = [source.format for source in sources]
     if len(formats) == 1 and isinstance(formats[0], CsvLog | JsonLines):
-        counted, uneven = RowsOfEpochs(formats[0]), UnevenTables(lines)
-        for guess in (uneven, counted) if isinstance(formats[0], CsvLog) else (counted,):
+        counted: Format = RowsOfEpochs(formats[0])
+        of_csv = (UnevenTables(lines), RowsOfTexts(formats[0]), counted)
+        for guess in of_csv if isinstance(formats[0], CsvLog) else (counted,):
             if _has_points(file, guess):
                 return guess
         return None if _has_points(file, formats[0]) else _guessed(file, lines)
-    if len(formats) == 1 and isinstance(formats[0], ConsoleLog) and not _holds_points(file, formats[0]):
-        return _guessed(file, lines)
+    if len(formats) == 1 and isinstance(formats[0], ConsoleLog):
+        if not _holds_points(file, formats[0]):
+            return _guessed(file, lines)
+        if _has_points(file, nameless := NamelessRows(formats[0])):
+            return nameless
     return _lines_of_training(file, sources, lines)
 
 
@@ -89,8 +96,15 @@ def _guessed(file: Path, lines: Format) -> Format | None:
         if _has_points(file, records):
             return records
     is_table = table.sniff(PurePath("table.csv"), _head(file))
-    tables: list[Format] = [UnevenTables(lines), rows, table] if is_table else [rows]
-    guesses = (lines, *tables, PrintedDocuments(lines), ResultsOfFolds(lines))
+    tables: list[Format] = [UnevenTables(lines), RowsOfTexts(table), rows, table] if is_table else [rows]
+    guesses = (
+        NamelessRows(lines),
+        lines,
+        PrintedFrames(lines),
+        *tables,
+        PrintedDocuments(lines),
+        ResultsOfFolds(lines),
+    )
     for guess in guesses:
         if _has_points(file, guess, _is_named, steps=_SEVERAL):
             return guess

@@ -31,6 +31,7 @@ from holter.ingest.console.prefixes import strip_prefixes
 from holter.ingest.console.shape_reader import shape_of
 from holter.ingest.csv.csv_log import CsvLog
 from holter.ingest.metric_names import is_metric_name
+from holter.ingest.offline.bare_rows import BETWEEN_COLUMNS, bare_numbers, rows_among_others, unwrapped
 from holter.ingest.offline.counted_lines import (
     LONG_TABLE,
     MOST_RESUMED,
@@ -58,11 +59,6 @@ from holter.ingest.rows import batch_from_rows
 from holter.ingest.step_columns import LARGEST_STEP
 from holter.types import Batch, Unreadable
 
-_BETWEEN_COLUMNS = str.maketrans(",;|'\"", "     ")
-_WRAPPING = re.compile(
-    r"tensor\(|np\.float\d\d\(|, {0,4}(?:device|dtype|grad_fn|requires_grad)=[^,)\s]{1,60}|[\[\]()]|(?<=\d)%"
-)
-"""What is printed around numbers: `tensor(0.5, device='cuda:0')`, `(0.5, 0.25)`, `93.5%`."""
 _PLACES = re.compile(r"[\[(][ \t]{0,8}\d{1,12}[ \t]{0,8},[ \t]{0,8}\d{1,12}[ \t]{0,8}[\])]")
 """Whole numbers alone in brackets: an epoch and its batch, `(3, 40)`."""
 _INDEX = re.compile(r"Unnamed: 0(?=[,;\t])")
@@ -135,10 +131,14 @@ class NumberedRows(WholeFile):
         lines = without_texts(separate_rows(without_arrays(lines)))
         lines = _unwrapped(with_numbers_behind(lines))
         table = _encoded(table_of_counted_names(lines)) or _numbered_table(lines, path.stem)
-        numbered = b"" if table else _below_epochs(lines, path.stem)
-        if not (table or numbered):
+        table = table or _encoded(_below_epochs(lines, path.stem))
+        if not table:
             counted = _named_after(path.stem, through_passes(counted_table(lines), lines))
             table = _encoded(counted or _table_of_any_names(lines))
+        numbered = b"" if table else _numbered_lines(lines, path.stem)
+        if not (table or numbered):
+            bare = rows_among_others(lines)
+            table = _encoded(_named_columns(bare, path.stem, []) if bare else [])
         if table:
             for number, launch in enumerate(_launches(table)):
                 restarts = number > 0
@@ -146,7 +146,7 @@ class NumberedRows(WholeFile):
                     yield replace(each, restarts=restarts) if isinstance(each, Batch) else each
                     restarts = False
             return
-        yield from self.read_lines(path, numbered or _numbered_lines(lines, path.stem))
+        yield from self.read_lines(path, numbered)
 
 
 def _named_after(name: str, table: Cells) -> Cells:
@@ -164,8 +164,8 @@ def _unwrapped(lines: list[str]) -> list[str]:
     """
     if any(_PLACES.search(line) for line in lines):
         return lines
-    bare = [_WRAPPING.sub("", line) for line in lines]
-    cells = (cell for line in bare for cell in line.translate(_BETWEEN_COLUMNS).split())
+    bare = [unwrapped(line) for line in lines]
+    cells = (cell for line in bare for cell in line.translate(BETWEEN_COLUMNS).split())
     return bare if any("." in line for line in bare) and all(map(is_number, cells)) else lines
 
 
@@ -281,7 +281,7 @@ def _without_ends(lines: Sequence[str], delimiter: str) -> list[str]:
 
 def _stated_names(lines: Sequence[str]) -> list[str]:
     """The words of a header above columns, with or without a sign before them; nothing if there is none."""
-    names = lines[0].strip("# ").translate(_BETWEEN_COLUMNS).split()
+    names = lines[0].strip("# ").translate(BETWEEN_COLUMNS).split()
     return [] if any(map(is_number, names)) else names
 
 
@@ -290,7 +290,7 @@ def _columns(lines: Sequence[str]) -> Cells:
 
     Words may be behind the numbers, and cells may be empty.
     """
-    texts = (_COUNT_AHEAD.sub(r"\1 ", line).translate(_BETWEEN_COLUMNS) for line in lines)
+    texts = (_COUNT_AHEAD.sub(r"\1 ", line).translate(BETWEEN_COLUMNS) for line in lines)
     rows = [["" if cell in _ABSENT else cell for cell in cells] for text in texts if (cells := text.split())]
     width = Counter(map(len, rows)).most_common(1)[0][0] if rows else 0
     numbers = [row[:width] for row in rows if len(row) >= width and _are_cells(row, width)]
@@ -371,7 +371,7 @@ def _is_of_metric(name: str, rows: Cells) -> bool:
     return is_metric_name(name) and are_measured(rows)
 
 
-def _below_epochs(lines: Sequence[str], name: str) -> bytes:
+def _below_epochs(lines: Sequence[str], name: str) -> Cells:
     """Bare numbers below or behind epochs, as many of each: at this epoch; nothing for other texts."""
     texts = [line.strip() for line in lines if line.strip()]
     epochs: list[tuple[str, list[str]]] = []
@@ -381,24 +381,23 @@ def _below_epochs(lines: Sequence[str], name: str) -> bytes:
             epochs.append((heading[1], []))
         elif (row := _EPOCH_VALUE.fullmatch(text)) is not None and is_number(row[2]):
             epochs.append((row[1], [row[2]]))
-        elif epochs and is_number(text):
-            epochs[-1][1].append(text)
+        elif epochs and (is_number(text) or bare_numbers(text)):
+            epochs[-1][1].extend(bare_numbers(text) or [text])
         else:
             others += 1  # what the program prints before it begins and when it ends
     if others > _MOST_OTHERS * len(texts):
-        return b""
+        return []
     width = len(epochs[0][1]) if epochs else 0
     is_last_open = bool(epochs) and len(epochs[-1][1]) < width
-    if len(epochs) < _LEAST_ROWS or not 0 < width <= _MOST_BELOW_EPOCH:
-        return b""
+    if len({epoch for epoch, _ in epochs}) < _LEAST_ROWS or not 0 < width <= _MOST_BELOW_EPOCH:
+        return []
     if any(len(numbers) != width for _, numbers in epochs[: len(epochs) - is_last_open]):
-        return b""
+        return []
     names = [name, *(f"{name}_{number}" for number in range(2, width + 1))]
-    return "".join(
-        f"step: {epoch}, {names[index]}: {number}\n"
-        for epoch, numbers in epochs
-        for index, number in enumerate(numbers)
-    ).encode()
+    if width > 1 and not is_metric_name(name):
+        names = [f"{UNNAMED}{number}" for number in range(1, width + 1)]
+    rows = ([epoch, *numbers, *[""] * (width - len(numbers))] for epoch, numbers in epochs)
+    return [["step", *names], *rows]
 
 
 def _table_of_any_names(lines: Sequence[str]) -> Cells:

@@ -40,6 +40,11 @@ _NAME_ALONE = re.compile(r"\s?[,;]\s{0,4}([A-Za-z][\w./@-]{0,40}(?: [\w./@-]{1,4
 """A name between separators: `Step, 0, Loss, 0.114, PSNR, 9.42`."""
 _BETWEEN_COLUMNS = re.compile(r"[ \t]{2,80}|\t|[ \t]?[,;][ \t]{0,80}")
 _BETWEEN_BARS = re.compile(r"[ \t]{0,80}\|[ \t]{0,80}")
+_BETWEEN_SIGNS = re.compile(r"[ \t]{1,8}[/-][ \t]{1,8}")
+_BETWEEN_NAMES = (_BETWEEN_BARS, _BETWEEN_COLUMNS, _BETWEEN_SIGNS)
+"""What may be between names, where it is not what is between the numbers below them."""
+_BEFORE_LIST = re.compile(r"^[^\[\]:]{0,40}: ?(?=\[)")
+_AROUND = " \t|[]()"
 _NAME = re.compile(r"[^\d\s.,+-][^\n]{0,60}")
 """The name of a column: anything that begins like no number."""
 _WORD = re.compile(r"[^\W\d_]\w{0,40}")
@@ -360,15 +365,18 @@ def _names_above(lines: Sequence[str], first: int, count: int) -> dict[int, str]
     row, above = lines[first].rstrip(), lines[max(first - 1, 0)]
     if first > 1 and above and not any(map(str.isalnum, above)):
         above = lines[first - 2]
-    for between in (_BETWEEN_BARS,) if "|" in row else (_BETWEEN_COLUMNS, _SPACES):
-        names, cells = (between.split(line.strip(" \t|")) for line in (above, row))
-        if len(names) == len(cells) + 1 and above.rfind(names[-1]) >= len(row):
-            names.pop()
-        while names and cells and names[0] == cells[0]:
-            del names[0], cells[0]
-        fits = 0 < len(names) == len(cells) <= count and all(map(is_number, cells))
-        if fits and all(map(_NAME.fullmatch, names)) and not any(map(is_number, names)):
-            return dict(enumerate(names, count - len(cells)))
+    above = _BEFORE_LIST.sub("", above, count=1)
+    for of_cells in (_BETWEEN_BARS,) if "|" in row else (_BETWEEN_COLUMNS, _BETWEEN_SIGNS, _SPACES):
+        for of_names in (of_cells, *_BETWEEN_NAMES):
+            names, cells = of_names.split(above.strip(_AROUND)), of_cells.split(row.strip(_AROUND))
+            if len(names) == len(cells) + 1 and above.rfind(names[-1]) >= len(row):
+                names.pop()
+            while names and cells and names[0] == cells[0]:
+                del names[0], cells[0]
+            fits = 0 < len(names) == len(cells) <= count and all(map(is_number, cells))
+            is_known = of_names is of_cells or any(map(is_metric_name, names))
+            if fits and is_known and all(map(_NAME.fullmatch, names)) and not any(map(is_number, names)):
+                return dict(enumerate(names, count - len(cells)))
     return {}
 
 

@@ -54,3 +54,24 @@ def test_a_table_below_another_one_has_its_own_names(tmp_path: Path, between: st
     assert run.attempts == 1
     names = ("train_loss", "val_loss", "sensitivity", "hull distance")
     assert steps_of(run) == {name: [0, 1, 2, 3] for name in names}
+
+
+NAMES_OF_TABLES = ("epoch", "train loss", "val loss", "val acc")
+BETWEEN_NAMES = [", ", " | ", "\t", "; "]
+BETWEEN_NUMBERS = [" | ", ", ", "\t", "   ", " / ", ","]
+
+
+@pytest.mark.parametrize("names", BETWEEN_NAMES)
+@pytest.mark.parametrize("numbers", BETWEEN_NUMBERS)
+def test_names_of_words_may_have_other_signs_between_them(names: str, numbers: str, tmp_path: Path) -> None:
+    rows = "".join(
+        numbers.join((str(n), f"1.{9 - n}25", f"2.{9 - n}31", f"0.{n}81")) + "\n" for n in range(1, 9)
+    )
+    steps = steps_of(read_log(tmp_path, names.join(NAMES_OF_TABLES) + "\n" + rows))
+    assert steps == {name: [*range(1, 9)] for name in NAMES_OF_TABLES[1:]}
+
+
+def test_names_may_be_in_brackets_as_their_rows_are(tmp_path: Path) -> None:
+    rows = "".join(f"[{n}, 1.{9 - n}25, 0.{n}81]\n" for n in range(1, 9))
+    steps = steps_of(read_log(tmp_path, "Format: [epoch, train loss, val acc]\n" + rows))
+    assert steps == {"train loss": [*range(1, 9)], "val acc": [*range(1, 9)]}

@@ -510,12 +510,14 @@ def _torchtune(line: str, state: DialectState) -> LineValues | None:
 
 
 _NAMED_NUMBER = (
-    rb"(?:, {0,4}[{'\"(]{0,3}[A-Za-z_][\w ./@()-]{0,60}['\"]?(?:[=:] {0,4}| - )['\"]?[-+]?[\dn]"
+    rb"(?:, {0,4}[{'\"(]{0,3}[A-Za-z_][\w ./@()-]{0,60}['\"]?(?:[=:] {0,4}| - )['\"]?[-+]?(?:\.?\d|[ni])"
     rb"|/(?:s|it|step|batch), -?\d+\.\d+[\]\n])"
 )
 """A number behind a bar: with a name, or alone."""
 _ALIVE = rb"\d/\d{1,9} \[\d{1,3}%\] in [\d:.hms]{1,12} \([^)\r\n]{0,40}\) [a-z]"
-_BAR_OF_SIGNS = rb"\d/\d+ \[[=>.]+\] (?:- ETA: [\d:]{1,9}s?|[\d.]{1,9}m?s/step) {2,4}[A-Za-z]\w{0,40}: \d"
+_BAR_OF_SIGNS = (
+    rb"\d/\d+ \[[=>.]+\] (?:- ETA: [\d:]{1,9}s?|[\d.]{1,9}m?s/step) {2,4}[A-Za-z]\w{0,40}: [-+.]?\d"
+)
 _BAR_OF_RICH = (
     rb"\xe2\x94\x81 {1,200}(?:\d{1,3}%% {1,4})?\d{1,9}/\d{1,9} (?:%s )?(?:\d{1,3}:\d\d|-:-)" % b"\xe2\x80\xa2"
 )
@@ -524,12 +526,12 @@ DIALECT = ConsoleDialect(
     name="progress-bars",
     signature=LinearPattern(
         rb"(?m)(?:\||\d%) *\d+/\d+ \[\d[^\]\n]{0,200}?" + _NAMED_NUMBER + rb"|\d\|\d+\|Loss: [\d.]+:"
-        rb"|[#\x88 ]\| {0,4}\(\d{1,9}/\d{1,9}\) [^\n]{0,200}?[Ll]oss: \d|"
+        rb"|[#\x88 ]\| {0,4}\(\d{1,9}/\d{1,9}\) [^\n]{0,200}?[Ll]oss: [-+.]?\d|"
         + _ALIVE
-        + rb"[^\n]{0,100}?[=:] ?\d|"
+        + rb"[^\n]{0,100}?[=:] ?[-+.]?\d|"
         + _FRACTION_BEFORE_BAR
-        + rb"|[Ll]oss\w{0,40}[:=] ?\d[^|\n]{0,200}?(?:\|\||: |\))?: {1,4}\d{1,3}%[| ]"
-        rb"|" + _BAR_OF_RICH + rb"[^\r\n]{0,400}?loss\w{0,40}: ?[\dn]|" + keras_bars.SIGNATURE
+        + rb"|[Ll]oss\w{0,40}[:=] ?[-+.]?\d[^|\n]{0,200}?(?:\|\||: |\))?: {1,4}\d{1,3}%[| ]"
+        rb"|" + _BAR_OF_RICH + rb"[^\r\n]{0,400}?loss\w{0,40}: ?[-+.\dni]|" + keras_bars.SIGNATURE
     ),
     kinds=(
         LineKind(pattern=re.compile(rb"\d\|\d+\|Loss: "), parse=_torchtune),
@@ -549,7 +551,7 @@ DIALECT = ConsoleDialect(
             parse=_bar,
         ),
         LineKind(pattern=re.compile(_BAR_OF_SIGNS), parse=_bar),
-        LineKind(pattern=re.compile(_BAR_OF_RICH + rb"[^\r\n]{0,400}?loss\w{0,40}: ?[\dn]"), parse=_bar),
+        LineKind(pattern=re.compile(_BAR_OF_RICH + rb"[^\r\n]{0,400}?loss\w{0,40}: ?[-+.\dni]"), parse=_bar),
         *keras_bars.KINDS,
     ),
 )

@@ -39,6 +39,8 @@ from holter.ingest.metric_names import is_metric_name
 _BETWEEN = re.compile(r"\s{0,8}[,;]\s{0,8}|\s{2,}|\t")
 _BETWEEN_NUMBERS = re.compile(r"\s{0,8}[,;]\s{0,8}|\s+")
 _BLANKS = re.compile(r"\s{2,}|\t")
+_ANY_BLANKS = re.compile(r"\s+")
+"""What is between numbers with commas of thousands: `3 1,204.5 0.9`."""
 _WIDE = re.compile(r"\S+(?: \S+)*")
 """A name or a cell between columns of blanks."""
 _DATA_AND_MARK = re.compile(r"(?i)[a-z]\w{2,30}\s+#\s+(?=(?:epoch|iter(?:ation)?|step)\s)")
@@ -84,7 +86,7 @@ _TABLE = re.compile(
     + _COUNTED
 )
 _NUMBERS = re.compile(
-    rb"(?m)^(?:" + _COUNTED + rb"|" + _PART + rb")(?:%s| [-+.\dn])[^|=\n]{0,1600}$" % _BETWEEN_CELLS
+    rb"(?m)^(?:" + _COUNTED + rb"|" + _PART + rb")(?:%s| [-+.\dniNI])[^|=\n]{0,1600}$" % _BETWEEN_CELLS
 )
 
 
@@ -243,7 +245,7 @@ def _possible_cells(row: str) -> list[list[str]]:
     Single blanks may be within a cell, as in `21:20/ 0:00`, and an object right behind the last number may be
     one: `2.5{"acc": [0.5, 0.4]}`.
     """
-    patterns = (_BLANKS, _BETWEEN_NUMBERS)
+    patterns = (_BLANKS, _BETWEEN_NUMBERS, _ANY_BLANKS) if "," in row else (_BLANKS, _BETWEEN_NUMBERS)
     splits = [pattern.split(row) for pattern in patterns]
     if row.endswith("}") and "{" in row:
         begin = row.index("{")

@@ -128,11 +128,11 @@ def _parse_values(text: str) -> dict[str, float]:
     return parse_numbers(piece.partition(": ")[::2] for piece in _BETWEEN.split(text.strip()))
 
 
-SIGNATURE = rb"\d/\d+(?:\x1b\[\d+m)? (?:\[=|(?:\x1b\[\d+m)?\xe2\x94\x81|- \d+s )[^\n]{0,400}?loss: [\dn]"
+SIGNATURE = rb"\d/\d+(?:\x1b\[\d+m)? (?:\[=|(?:\x1b\[\d+m)?\xe2\x94\x81|- \d+s )[^\n]{0,400}?loss: [-+.\dni]"
 KINDS = (
     LineKind(
         pattern=re.compile(
-            rb"\d/\d+[ \x1b][^\r\n]{0,300}?(?:=\]|=>|\xe2\x94\x81|\ds )[^\r\n]{0,300}?loss: [\dn]"
+            rb"\d/\d+[ \x1b][^\r\n]{0,300}?(?:=\]|=>|\xe2\x94\x81|\ds )[^\r\n]{0,300}?loss: [-+.\dni]"
         ),
         parse=_bar,
     ),

@@ -233,7 +233,7 @@ _METRIC_ALONE = LinearPattern(
     + rb"(?:[_@/.-][\w@/.-]{0,40}|\d{1,2}(?:-\d{1,2})?"
     + rb"| (?:coeff?(?:icient)?|score|index|similarity)|"
     + OF_EPOCH.encode()
-    + rb"|\[\d{1,3}[a-z]\])?"
+    + rb"|\[\d{1,3}[a-z]\]| ?[\[{][a-z]{2,12}[\]}])?"
     + rb"[\"']?(?: \.{4,80})?"
     # `Loss -> Train: 0.5, Val: 0.6`
     + rb"(?: {0,2}(?:(?:"
@@ -247,10 +247,13 @@ _METRIC_ALONE = LinearPattern(
     + _COLOUR
     + _SPACE
     + rb"{0,4}(?:is:? {1,8}|[-=]{1,3}> {0,8}|- )?(?:array|tensor)?[\[(]{0,2}[\"']?"
-    rb"[-+]?(?:\d|nan|inf|np\.float)"
+    rb"[-+]?(?:\.?\d|nan|inf|np\.float)"
     rb"|(?:loss|reward|return|fitness|score|accuracy)\) {0,4}[:=] {0,4}[-+]?\d"  # `max(fitness): 0.3`
     # `trainLoss0.5`, `val_acc0.9`
     rb"|[a-z_](?:loss|acc(?:uracy)?|perplexity|error|reward|score)\d{1,9}\.\d{1,20}(?:[ \t\r,;:|)\]]|$)"
+    # `0.91 = Validation score (accuracy)`
+    rb"|^[ \t]{0,20}-?\d{1,9}\.\d{1,20}%?[ \t]{0,4}= {1,4}[a-z][^\n=\d]{0,60}(?:loss|acc|score|error|auc)"
+    rb"|^[ \t]{0,20}-?\d{1,9}\.\d{1,20}%?[ \t]{0,4}= {1,4}(?:loss|acc|score|error|auc)"
     # `Test Accuracies: All 0.33 | Old 0.41`
     rb"|(?:accuracies|losses|scores): {1,4}[a-z]\w{0,20} {1,4}\d{1,9}\.\d"
     rb"|^[ \t]{0,8}got \d{1,9} ?/ ?\d{1,9} correct \("

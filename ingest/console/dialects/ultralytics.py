@@ -1,7 +1,7 @@
 """Ultralytics YOLO: rows below a header, `1/100  2.5G  1.2  3.4  1.1  16  640: 100%|██████████| 4/4`.
 
-The row of an epoch is redrawn with running means; the first complete one counts, until the next header.
-Its evaluation is the row `all`.
+A file may have them without their bars. The row of an epoch is redrawn with running means; the first complete
+one counts, until the next header. Its evaluation is the row `all`.
 """
 
 from __future__ import annotations
@@ -11,15 +11,18 @@ import re
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
 from holter.ingest.console.values import parse_number
 
-_HEADER = re.compile(r"^\s{0,40}(Epoch\s{1,40}(?:GPU_mem|gpu_mem)\s.{1,300})$")
-_ROW = re.compile(r"(?:^|\s)(\d{1,6})/(\d{1,6})((?:\s{1,40}[\d.]{1,20}[GMK]?){2,20}):\s{1,40}100%")
-_CLASSES = re.compile(r"Class {1,40}Images {1,40}(?:Instances|Labels) (.{1,200})")
-_ALL = re.compile(r"^\s{0,60}all((?:\s{1,40}[\d.eE+-]{1,20}){3,20})\s*$")
+_NUMBER = r"(?:\d[\d.]{0,20}(?:e[-+]\d\d)?|nan|inf)"
+_HEADER = re.compile(r"\b(Epoch\s{1,40}(?:GPU_mem|gpu_mem)\s.{1,300})$")
+_ROW = re.compile(
+    rf"(?:^|\s)(\d{{1,6}})/(\d{{1,6}})((?:\s{{1,40}}{_NUMBER}[GMK]?){{2,20}})(?::\s{{1,40}}100%|\s{{0,40}}$)"
+)
+_CLASSES = re.compile(r"Class {1,40}Images {1,40}(?:Instances|Labels|Targets) (.{1,200})")
+_ALL = re.compile(rf"^\s{{0,60}}all((?:\s{{1,40}}{_NUMBER}){{3,20}})\s*$")
 _NOT_METRICS = frozenset({"Instances", "Size", "labels", "img_size"})
 
 
 def _header(line: str, state: DialectState) -> LineValues | None:
-    if (match := _HEADER.match(line)) is not None:
+    if (match := _HEADER.search(line)) is not None:
         state["columns"] = match[1].split()[1:]
         state.pop("drawn", None)
     return None
@@ -78,6 +81,11 @@ DIALECT = ConsoleDialect(
         LineKind(pattern=re.compile(rb"Epoch {1,40}(?:GPU_mem|gpu_mem)"), parse=_header),
         LineKind(pattern=re.compile(rb"Class {1,40}Images"), parse=_classes),
         LineKind(pattern=re.compile(rb" all {1,40}\d"), parse=_all),
-        LineKind(pattern=re.compile(rb"\d: {1,40}100%"), parse=_row),
+        LineKind(pattern=re.compile(rb"[\dn]: {1,40}100%"), parse=_row),
+        # without a bar behind it
+        LineKind(
+            pattern=re.compile(rb"(?m)^ {1,40}\d{1,6}/\d{1,6} {1,40}[\d.]{1,20}[GMK]?[ \d.enaif+-]{5,300}$"),
+            parse=_row,
+        ),
     ),
 )

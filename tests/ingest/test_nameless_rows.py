@@ -1,0 +1,36 @@
+"""Numbers without any name behind a count and its total, between lines that have names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.log_runs import read_log, steps_of
+
+BATCHES = [*range(20, 201, 20)]
+
+
+def text_of(row: str, numbers: list[float]) -> str:
+    """Two epochs with rows of these numbers, and a result below each."""
+    rows = "".join(row.format(at=at, number=number) for at, number in zip(BATCHES, numbers, strict=True))
+    return "".join(f"Epoch {n}\n{rows}test accuracy: 0.{n}5\n" for n in (1, 2))
+
+
+CURVE = [2.317, 2.105, 1.998, 1.904, 1.711, 1.602, 1.533, 1.402, 1.331, 1.204]
+
+
+@pytest.mark.parametrize("row", ["[{at}/200]  {number}\n", "{at}/200 {number}\n", "{at}/200: {number}\n"])
+def test_rows_that_go_on_as_curves_are_named_after_their_place(row: str, tmp_path: Path) -> None:
+    steps = steps_of(read_log(tmp_path, text_of(row, CURVE)))
+    assert steps == {"column 2": [*BATCHES, *(200 + at for at in BATCHES)], "test accuracy": [200, 400]}
+
+
+def test_a_second_number_of_such_rows_is_read_as_well(tmp_path: Path) -> None:
+    steps = steps_of(read_log(tmp_path, text_of("[{at}/200] {number} 0.71\n", CURVE)))
+    assert steps["column 2"] == steps["column 3"]
+
+
+def test_numbers_in_any_order_are_not_read(tmp_path: Path) -> None:
+    mixed = [CURVE[(3 * place) % 10] for place in range(10)]
+    assert {*steps_of(read_log(tmp_path, text_of("[{at}/200]  {number}\n", mixed)))} == {"test accuracy"}

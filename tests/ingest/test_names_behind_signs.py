@@ -1,0 +1,33 @@
+"""Values before an equals sign and their names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.log_runs import read_log, steps_of
+
+EPOCHS = (1, 2, 3, 4)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Epoch {n}: 1.{n}4 = loss, 0.{n}8 = accuracy (val)\n",
+        "Epoch {n}\n 1.{n}4 = loss\n\t0.{n}8\t= accuracy   (val)\n",
+    ],
+    ids=["in a line", "below an epoch"],
+)
+def test_the_name_of_a_value_may_be_behind_an_equals_sign(text: str, tmp_path: Path) -> None:
+    run = read_log(tmp_path, "".join(text.format(n=n) for n in EPOCHS))
+    assert steps_of(run) == {"loss": [*EPOCHS], "val accuracy": [*EPOCHS]}
+
+
+def test_values_alone_before_their_names_are_counted(tmp_path: Path) -> None:
+    text = "".join(
+        f"Fitting model: M{n} ...\n\t0.7{n:02}\t = Validation score   (accuracy)\n"
+        f"\t{n}.1s\t = Training   runtime\n"
+        for n in range(12)
+    )
+    assert steps_of(read_log(tmp_path, text))["Validation score (accuracy)"] == [*range(12)]

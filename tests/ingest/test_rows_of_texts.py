@@ -1,0 +1,43 @@
+"""Tables in CSV whose rows of one step are told apart by a column of texts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.log_runs import read_log, steps_of
+
+EPOCHS = (1, 2, 3)
+
+
+@pytest.mark.parametrize("name", ["log.csv", "log.tsv", "log.txt"])
+def test_rows_of_a_step_have_their_texts_as_labels(name: str, tmp_path: Path) -> None:
+    rows = "".join(f"{n},{layer},0.{n}5\n" for n in EPOCHS for layer in ("stem", "neck", "head"))
+    expected = {"loss": [*EPOCHS], "loss/layer=neck": [*EPOCHS], "loss/layer=head": [*EPOCHS]}
+    assert steps_of(read_log(tmp_path, "epoch,Layer,loss\n" + rows, name)) == expected
+
+
+def test_rows_of_many_classes_of_an_epoch_are_at_the_epoch(tmp_path: Path) -> None:
+    classes = [f"kind {number}" for number in range(60)]
+    rows = "".join(f"{n},{each},0.{n}5\n" for n in EPOCHS for each in classes)
+    steps = steps_of(read_log(tmp_path, "epoch,class,recall\n" + rows, "log.csv"))
+    assert steps == {"recall" + f"/class={each}" * (each != classes[0]): [*EPOCHS] for each in classes}
+
+
+def test_texts_tell_rows_apart_next_to_the_data_of_each(tmp_path: Path) -> None:
+    rows = "".join(
+        f"{n},{data},{block},0.{n}5\n" for n in EPOCHS for data in ("train", "val") for block in ("a", "b")
+    )
+    assert {*steps_of(read_log(tmp_path, "epoch,phase,block,loss\n" + rows, "log.csv"))} == {
+        *("loss", "loss/block=b", "val/loss", "val/loss/block=b"),
+    }
+
+
+def test_remarks_and_days_tell_no_rows_apart(tmp_path: Path) -> None:
+    remarks = "".join(f"{n},0.{n}{k},saved\n" for n in EPOCHS for k in (5, 7))
+    run = read_log(tmp_path, "epoch,loss,note\n" + remarks, "log.csv")
+    assert {*steps_of(run)} == {"loss", "loss/repeat=2"}
+    days = "".join(f"{n},0.{n}5,2026-04-0{day}\n" for day in (1, 2) for n in range(9))
+    run = read_log(tmp_path, "epoch,loss,day\n" + days, "log.csv")
+    assert (run.attempts, {*steps_of(run)}) == (2, {"loss"})
