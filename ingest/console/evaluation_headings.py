@@ -58,6 +58,7 @@ def announce(line: str, state: DialectState) -> None:
     begins = begins_training(text)
     if (begins or _OF_TRAINING.fullmatch(text) is not None) and "plain lines" in state:
         end_evaluation(state["plain lines"])
+        state["plain lines"]["headed training"] = True
         if begins:
             forget_heading_before_training(state["plain lines"])
         return
