@@ -1,6 +1,6 @@
 """Columns of a CSV log that have one cell through a training and another one through the next, of any name.
 
-`activation,epoch,loss`: a column of texts, or of a setting, tells trainings apart if all rows up to the one at
+`activation,epoch,loss`: a column of texts, or of a setting, tells trainings apart if all rows up to that at
 which the steps begin anew have the same cell, and that one has another. What changes within a training does
 not, nor does a date or a time: each launch has another one.
 """
@@ -24,7 +24,7 @@ _DATE = re.compile(r"\d\d:\d\d|\d{4}[-/_]?\d\d[-/_]?\d\d|\d\d[-/]\d\d[-/]\d\d")
 
 
 class NextTraining(NamedTuple):
-    """The row at which a training begins, the last step before, the columns that differ and their first cells."""
+    """The row at which a training begins, the last step before, the columns that differ, their cells."""
 
     row: int
     last: int
