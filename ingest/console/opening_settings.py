@@ -1,7 +1,7 @@
 """Settings that a program prints before its first record: the same lines in the next launch are no results.
 
-`lr: 0.1, alpha: 0.5, reward_scale: 0.1` has the name of a metric. Above the first position of a text it has no
-step; behind the records of a launch it would be at the last one of these.
+`lr: 0.1, alpha: 0.5, reward_scale: 0.1` has the name of a metric. Above the first position of a text it has
+no step; behind the records of a launch it would be at the last one of these.
 """
 
 from __future__ import annotations
