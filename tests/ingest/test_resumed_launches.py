@@ -314,3 +314,12 @@ def test_rates_beside_a_result_of_each_epoch_are_no_settings_of_a_launch(tmp_pat
     row = "learning rate 0.1, mean reward: 0.{0}\n"
     text = row.format(9) + "".join(f"Epoch {n} loss: 0.{n}\n" + row.format(n) for n in range(1, 9))
     assert len(steps_of(read_log(tmp_path, text))["mean reward"]) >= 7
+
+
+@pytest.mark.parametrize("opening", ["Loading the images of oaks\n", "Loading data\nUsing device: cuda\n"])
+def test_a_training_that_is_resumed_for_more_epochs_is_another_attempt(tmp_path: Path, opening: str) -> None:
+    def rows(first: int, last: int) -> str:
+        return "".join(f"Epoch {n}/{last} loss: 0.{n} acc: 0.9{n}\n" for n in range(first, last + 1))
+
+    assert read_log(tmp_path, opening + rows(1, 10) + opening + rows(11, 20)).attempts == 2
+    assert read_log(tmp_path, opening + rows(1, 10) + rows(11, 20)).attempts == 1
