@@ -37,7 +37,7 @@ from holter.ingest.console.rates_of_epochs import came_again
 from holter.ingest.console.redrawn_lines import RedrawnLines
 from holter.ingest.console.repeated_rows import RepeatedRows
 from holter.ingest.console.stated_settings import StatedSettings
-from holter.ingest.console.step_axis import is_in_earlier_epoch, known_axis
+from holter.ingest.console.step_axis import is_in_other_epochs, known_axis
 from holter.ingest.console.values import parse_time
 from holter.ingest.errors import ProblemBuffer
 from holter.ingest.lines import read_text_block
@@ -461,7 +461,7 @@ class ConsoleReader:
             is_named=is_named,
             is_of_end=is_of_end,
             is_repeated=is_repeated,
-            is_epoch_back=following.may_restart and any(map(is_in_earlier_epoch, self._states)),
+            is_epoch_back=following.may_restart and any(map(is_in_other_epochs, self._states)),
             is_elsewhere=is_elsewhere,
         )
         if begins or is_back:

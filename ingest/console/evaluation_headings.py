@@ -52,14 +52,16 @@ def announce(line: str, state: DialectState) -> None:
         return
     if _KEY.fullmatch(line) is not None and "names" not in axis and "announced" not in axis:
         return
-    note_heading_of_subject(_SPEAKER.sub("", line.strip(), count=1), axis)
+    text = _SPEAKER.sub("", line.strip(), count=1)
+    note_heading_of_subject(text, axis)
     data = announced_data(line)
     if data is None or "plain lines" not in state:
         return
     if data:
         axis["evaluating"] = data
-    else:
-        end_evaluation(axis)
+        return
+    end_evaluation(axis)
+    axis["headed training"] = True
 
 
 def announced_data(line: str) -> str | None:

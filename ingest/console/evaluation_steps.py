@@ -38,17 +38,19 @@ def evaluated_batch(counts: Counts, names: Collection[str], state: DialectState)
 
     A heading announced it, or they begin anew within an epoch behind its end. Below a heading, the step of
     the training again is of the evaluation as well, with values of these names, and so are batches that name
-    no epoch where those of the training do, and batches with a total where lines of the training count steps
-    without one.
+    no epoch where those of the training do, batches with a total where lines of the training count steps
+    without one, and another pass of as many batches as the training has.
     """
     inner = inner_count(counts)
     data: str = state.get("evaluating", "")
     if data and (repeats_step(counts, names, state) or lacks_epoch(counts, state)):
         return data
-    if data and _has_batches_below_steps(counts, state):
+    if data and (_has_batches_below_steps(counts, state) or _is_pass_below(counts, state)):
         return data
-    if inner is None or not inner[1] or inner[1] == state.get("total") or "total" not in state:
+    if inner is None or not inner[1] or "total" not in state:
         return ""
+    if inner[1] == state["total"]:
+        return "eval" if not data and begins_pass(counts, names, state) else ""
     epoch = counts.get(Counter.EPOCH)
     if epoch is None and inner[1] < state["total"]:  # more batches are those of another launch
         epoch = state.get("announced")
@@ -68,6 +70,49 @@ def _has_batches_below_steps(counts: Counts, state: DialectState) -> bool:
     """Whether a line counts batches of so many, and the training is steps that no line has a total of."""
     is_batch = counts.keys() == {Counter.BATCH} and counts[Counter.BATCH][1] > 0
     return is_batch and state.get("alone") is True and "total" not in state and "laps" in state
+
+
+def _is_pass_below(counts: Counts, state: DialectState) -> bool:
+    """Whether a line below the heading of an evaluation counts up to the total of the training again.
+
+    So it is behind the end in the same epoch, or where headings say when the training goes on.
+    """
+    inner = inner_count(counts)
+    if inner is None or not inner[1] or inner[1] != state.get("total") or Counter.EPOCH in counts:
+        return False
+    if "announced" in state:
+        return inner[0] <= _end_of_epoch(counts, inner[1], state)
+    last = int(state.get("laps", {}).get("step", 0)) if "headed training" in state else 0
+    return inner[0] <= last and _is_end(last, inner[1])
+
+
+def begins_pass(counts: Counts, names: Collection[str], state: DialectState) -> bool:
+    """Whether a line with values of these names is of a second pass within an epoch, or goes on in one."""
+    inner = inner_count(counts)
+    if inner is None or "may begin" in state:
+        return False
+    if inner[0] > _end_of_epoch(counts, inner[1], state):
+        return False
+    is_first = inner[0] <= state.get("first of epoch", 0) and inner[0] < state["epoch"][1]
+    return bool(state.get("split")) or (is_first and not {*names}.isdisjoint(state.get("names", ())))
+
+
+def _end_of_epoch(counts: Counts, total: int, state: DialectState) -> int:
+    """The last batch of so many of this epoch, once it has ended; else -1.
+
+    The line counts the epoch itself, or a heading has announced it once.
+    """
+    number, last = state.get("epoch", (None, 0))
+    if Counter.EPOCH in counts:
+        is_same = counts[Counter.EPOCH][0] == number
+    else:
+        is_same = state.get("announced", (-1,))[0] == number and state.get("headings", 1) == 1
+    return int(last) if is_same and total > 0 and _is_end(int(last), total) else -1
+
+
+def _is_end(step: int, total: int) -> bool:
+    """Whether a step is that of the last line of an epoch, as lines are rarer than batches."""
+    return step + max(1, total // _NEARLY_ALL) >= total
 
 
 def counts_own_batches(counts: Counts, state: DialectState) -> bool:
@@ -124,7 +169,7 @@ def _is_behind_epoch(number: int, inner: tuple[int, int], state: DialectState) -
     """Whether batches follow the end of this epoch: they begin anew, or such were seen before."""
     last, step = state.get("epoch", (None, 0))
     is_known = inner[1] == state.get("evaluated")
-    ended = step + max(1, state["total"] // _NEARLY_ALL) >= state["total"]
+    ended = _is_end(int(step), int(state["total"]))
     return bool(number == last and (is_known or (ended and inner[0] < step)))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 from itertools import repeat
-from operator import itemgetter, lt
+from operator import eq, itemgetter, lt
 from typing import Any
 
 from holter.ingest.console.dialect import DialectState
@@ -17,6 +17,7 @@ from holter.ingest.console.evaluated_parts import end_evaluation, note_evaluatio
 from holter.ingest.console.evaluation_names import metric_name, name_of_mean
 from holter.ingest.console.evaluation_passes import names_of_pass
 from holter.ingest.console.evaluation_steps import (
+    begins_pass,
     evaluated_batch,
     evaluation_step,
     lacks_epoch,
@@ -279,7 +280,8 @@ class PlainTable:
                 and not self._shape.is_of_training
                 and (self._is_lap or self._is_of_heading(self._counts_of(first), axis))
             )
-            if is_announced or (self._is_lap and self._has_other_total(axis)):
+            is_other = self._is_lap and (self._has_other_total(axis) or self._is_again(first, last, axis))
+            if is_announced or is_other:
                 return [self._row_of_batch(line, axis) for line in range(first, last)]
             end_evaluation(axis)
             forget_keys(axis)
@@ -294,6 +296,19 @@ class PlainTable:
     def _has_other_total(self, axis: dict[str, Any]) -> bool:
         """Whether the batches of these lines have another total than those of the training so far."""
         return "total" in axis and self._totals != {axis["total"]}
+
+    def _is_again(self, first: int, last: int, axis: dict[str, Any]) -> bool:
+        """Whether one of these lines may begin another pass through the batches of its epoch."""
+        if "epoch" not in axis:
+            return False
+        if begins_pass(self._counts_of(first), self._names, axis):
+            return True
+        inner = (self._counts.get(Counter.STEP) or self._counts[Counter.BATCH])[first:last]
+        epochs = self._counts.get(Counter.EPOCH)
+        same = repeat(True) if epochs is None else map(eq, epochs[first:last], epochs[first + 1 : last])
+        return any(
+            step <= before and is_same for before, step, is_same in zip(inner, inner[1:], same, strict=False)
+        )
 
     def _rows_at_steps(self, first: int, last: int, axis: dict[str, Any]) -> list[LogRow | None]:
         if self._direct and (self._is_global or counts_on(axis)):

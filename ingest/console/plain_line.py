@@ -40,6 +40,7 @@ from holter.ingest.console.nested_keys import forget_keys, nested_name
 from holter.ingest.console.number_lists import is_history, values_of_lists
 from holter.ingest.console.numbered_evaluations import labels_of_evaluation, numbered_evaluation
 from holter.ingest.console.numbered_stages import is_stage
+from holter.ingest.console.opening_settings import is_opening_setting
 from holter.ingest.console.own_counts import counts_itself
 from holter.ingest.console.qualified_names import note_again, qualified
 from holter.ingest.console.rates_of_epochs import repeats_rates
@@ -387,6 +388,8 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     # lines of which only the numbers differ are losses of batches, unlike rows that name what they are of
     names = [field.name for field in shape.metrics]
     subject = subject_labels((metric_name(name, evaluating) for name in names), axis)
+    if is_opening_setting(template, names, axis):
+        return None
     numbered = numbered_evaluation(line)
     is_counted = not (shape.split or evaluating or subject or numbered) and shape.row is None
     step = announced_step(axis, str(template) if is_counted else "")

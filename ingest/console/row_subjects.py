@@ -46,13 +46,16 @@ class RowSubjects:
         self._step: int = state.get("step", 0)
         self.tells: bool = state.get("tells", False)
         """Whether trainings have been told apart."""
+        self._is_constant: bool = state.get("constant", False)
+        """Whether what differs within a training says nothing: rows of trainings are one after another."""
 
     def state(self) -> dict[str, Any]:
         """The trainings so far, as JSON-able values; empty before the first row."""
         if self._last is None:
             return {}
         known = [[subject, labels] for subject, labels in self._known.items()]
-        return {"known": known, "last": self._last, "step": self._step, "tells": self.tells}
+        state = {"known": known, "last": self._last, "step": self._step, "tells": self.tells}
+        return {**state, "constant": True} if self._is_constant else state
 
     def labels(self, rows: Iterable[_Subject], steps: Iterable[int], names: Sequence[str]) -> list[Labels]:
         """The labels of rows at these steps; `names` are those of the labels."""
@@ -67,7 +70,7 @@ class RowSubjects:
                 known[subject] = ()
             elif len(known) >= _MOST_SUBJECTS:
                 subject = self._last
-            elif self.tells or step <= self._step:
+            elif (self.tells and not self._is_constant) or step <= self._step:
                 self.tells = True
                 pairs = zip(names, subject, next(iter(known)), strict=True)
                 known[subject] = labels_of({name: cell for name, cell, first in pairs if first != cell != ""})

@@ -383,16 +383,25 @@ def note_opening(state: DialectState) -> None:
     """Note that another launch may have begun: some of its opening lines came again."""
     state["may begin"] = True
     state["epoch before"] = int(state["epoch"][0]) if "epoch" in state else 0
+    state["epochs before"] = _total_of_epochs(state)
     note_left(state)
 
 
-def is_in_earlier_epoch(state: DialectState) -> bool:
-    """Whether the last line is of an epoch before that in which opening lines came again.
+def is_in_other_epochs(state: DialectState) -> bool:
+    """Whether the last line is of an epoch before that in which opening lines came again, or of others.
 
-    Its step may be beyond, as where the next launch has more batches in an epoch, or counts others.
+    Its step may be beyond, as where the next launch has more batches in an epoch, or counts others, or where
+    a training that had ended is resumed: `Epoch 11/20` behind `Epoch 10/10`.
     """
     axis = known_axis(state)
+    if 0 < axis.get("epochs before", 0) < _total_of_epochs(axis):
+        return True
     return "epoch" in axis and int(axis["epoch"][0]) < axis.get("epoch before", 0)
+
+
+def _total_of_epochs(state: DialectState) -> int:
+    """The total of the epochs that the last line with one has, 0 without any."""
+    return int(state.get("epochs of lines") or state.get("epochs") or state.get("announced", (0, 0))[1])
 
 
 def note_left(state: DialectState) -> None:
@@ -489,6 +498,8 @@ def _step_of_epoch(number: int, epochs: int, state: DialectState, kind: str) -> 
     if it is beyond. Lines of steps may be rarer than epochs, or end before these.
     """
     if not has_steps(state, kind):
+        if epochs:
+            state["epochs of lines"] = epochs
         number = number_of_epoch(number, state)
         announced, total = state.get("announced", (number, epochs))
         is_other = number > announced or number < announced - 1

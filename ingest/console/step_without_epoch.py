@@ -30,10 +30,10 @@ def step_without_epoch(step: int, total: int, state: DialectState, *, is_batch: 
     """The step of a line that names no epoch.
 
     One that begins anew behind a line of an epoch, after the end where a total says it, is of the next epoch.
-    So is one after the end by itself if it is a batch, of which an epoch has so many, a batch behind an
-    evaluation, or one where another launch would show itself by its opening lines; no batch behind some of
-    these. So is a step from the first one on behind batches of an evaluation, if nothing was trained behind
-    an earlier one without that. Lines are as far apart as the last.
+    So is one after the end by itself unless opening lines came again, and a batch behind an evaluation: a
+    launch mostly prints something before its first step. So is a step from the first one on behind batches
+    of an evaluation, if nothing was trained behind an earlier one without that. Lines are as far apart as
+    the last.
     """
     known = _passes(state)
     state.setdefault("begins at", step)
@@ -42,8 +42,7 @@ def step_without_epoch(step: int, total: int, state: DialectState, *, is_batch: 
         first, stride = step, 0
     if step < last:
         may_begin = "may begin" in state
-        has_opening = "opening" in state or ("set up" in state and not may_begin)
-        is_next = "ended" in state or (total and (is_batch or has_opening))
+        is_next = "ended" in state or (total and (is_batch or "opening" in state or not may_begin))
         is_evaluated = "evaluated since" in state and (is_batch or _follows_pass(step, state))
         is_next = (is_next or is_evaluated) and not (is_batch and may_begin)
         is_begin = step <= max(first, total // 2)  # else it is that of a slower process

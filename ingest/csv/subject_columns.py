@@ -1,4 +1,7 @@
-"""The columns of a CSV log that say of which training each row is: a seed, a fold, a model."""
+"""The columns of a CSV log that say of which training each row is: a seed, a fold, a model.
+
+Without any of these, others do if they have another cell in each training (`constant_columns`).
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from holter.ingest.console.row_subjects import (
     subject_cell,
     subject_word,
 )
+from holter.ingest.csv.constant_columns import ConstantColumns, names_of_columns
 from holter.ingest.step_columns import is_empty_cell
 from holter.types import IntArray, Labels
 
@@ -34,42 +38,57 @@ class SubjectColumns:
         state: Mapping[str, Any],
         known: Collection[str] = (),
     ) -> None:
+        names = names_of_columns(header, taken)
         words = {
             index: subject_word(name) or "_".join(name.lower().split()) * (name in known)
-            for index, name in enumerate(header)
-            if index not in {*taken}
+            for index, name in names.items()
         }
         self._words = {index: word for index, word in words.items() if word}
+        self._constant = ConstantColumns({} if self._words else names, state.get("constant", {}))
         self._numbered: list[int] = state.get("numbered", [])
         self._named: list[int] = state.get("named", [])
+        self._settings: list[int] = state.get("settings", [])
+        """Those of the named columns that have numbers, which are metrics as well."""
         self._open: list[int] = state.get("open", [*self._words])
         self._rows = RowSubjects(state.get("rows", {}))
-        self._names = {index: self._label_of(header[index], word) for index, word in self._words.items()}
+        self._names = {
+            index: self._label_of(name, self._words.get(index, "")) for index, name in names.items()
+        }
 
     def state(self) -> dict[str, Any]:
         """What is known of the columns, as JSON-able values; empty if there are none."""
-        if not self._words:
-            return {}
+        if not (self._words or self._named):
+            return {"constant": constant} if (constant := self._constant.state()) else {}
         columns = {"numbered": self._numbered, "named": self._named, "open": self._open}
+        if self._settings:
+            columns["settings"] = self._settings
         return {**columns, "rows": self._rows.state()}
 
     @property
     def no_metrics(self) -> set[int]:
         """The columns that have no measurements, among them those that are labels of the series."""
         if self._rows.tells:
-            return {*self._numbered, *self._named}
+            return {*self._numbered, *self._named} - {*self._settings}
         return {index for index in self._numbered if is_never_measured(self._words[index])}
 
     def labels(self, cells: Sequence[Sequence[str]], steps: IntArray) -> list[Labels] | None:
         """The labels of the rows with these columns of cells; None if no row has any."""
         for index in [*self._open]:
             self._decide(index, cells[index])
+        begin = 0
+        if not (self._numbered or self._named):
+            if (training := self._constant.next_training(cells, steps)) is None:
+                return None
+            begin, self._named = training.row, training.columns
+            first = training.cells
+            numbers = map(_NUMBER.fullmatch, first)
+            self._settings = [index for index, number in zip(self._named, numbers, strict=True) if number]
+            known = {"known": [[first, []]], "last": first, "step": training.last}
+            self._rows = RowSubjects({**known, "constant": True})
         columns = sorted({*self._numbered, *self._named})
-        if not columns:
-            return None
-        subjects = zip(*([subject_cell(cell) for cell in cells[index]] for index in columns), strict=True)
-        found = self._rows.labels(subjects, steps.tolist(), [self._names[index] for index in columns])
-        return found if any(found) else None
+        subjects = zip(*(map(subject_cell, cells[index][begin:]) for index in columns), strict=True)
+        found = self._rows.labels(subjects, steps[begin:].tolist(), [self._names[index] for index in columns])
+        return [*[()] * begin, *found] if any(found) else None
 
     def _decide(self, index: int, cells: Sequence[str]) -> None:
         """Decide by the first cell of a column that has one."""
@@ -85,4 +104,4 @@ class SubjectColumns:
     def _label_of(self, name: str, word: str) -> str:
         """The name of the label for a column: the word for it, unless another one has that as well."""
         is_one = [*self._words.values()].count(word) == 1
-        return word if is_one else "_".join(name.lower().split())
+        return word if word and is_one else "_".join(name.lower().split())

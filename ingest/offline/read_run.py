@@ -16,6 +16,7 @@ from holter.ingest.errors import describe_error
 from holter.ingest.file_tasks import file_task
 from holter.ingest.format import Format, HoldingReader
 from holter.ingest.offline.guessed_format import source_by_hand
+from holter.ingest.offline.pasted_overlaps import without_overlaps
 from holter.ingest.offline.series_builder import SeriesBuilder, count_attempts
 from holter.ingest.open_log import OpenedLog, WithLineEnd, open_beginning, open_log, uncompressed_name
 from holter.ingest.processor_time import ProcessorTimeError
@@ -119,7 +120,8 @@ def read_source(source: Source, sample: LogSample | None = None) -> Iterator[Bat
         return
     complete = _ends_lines(source) and not (sample is not None and sample.is_part)
     raw = io.BufferedReader(WithLineEnd(opened.stream)) if complete else opened.stream
-    with raw as stream:
+    with raw as opened_stream:
+        stream = without_overlaps(opened_stream) if complete and source.format.role.in_text else opened_stream
         try:
             yield from _records(source, stream)
         except Exception as error:

@@ -160,3 +160,44 @@ def test_batches_without_an_epoch_below_a_heading_are_those_of_the_evaluation(
 
 def epoch_lines(epoch: int) -> str:
     return "".join(f"Epoch {epoch} batch {batch} loss: {epoch}.{batch}\n" for batch in range(1, 6))
+
+
+def second_passes(epoch: str, line: str, heading: str = "", behind: str = "") -> str:
+    """Three epochs of two passes through as many batches, the second one below a heading."""
+    passes = "".join(line.format(batch, "{0}") for batch in range(10, 51, 10))
+    return "".join((epoch + passes + heading + passes + behind).format(n) for n in range(1, 4))
+
+
+@pytest.mark.parametrize(
+    ("epoch", "line", "heading", "name"),
+    [
+        ("Epoch {0}\n", "[{0}/50] loss: 0.{0}\n", "Evaluating...\n", "evaluating/loss"),
+        ("Epoch {0}/3\n", "[{0}/50] loss: 0.{0}\n", "", "eval/loss"),
+        ("", "Epoch {1} [{0}/50] loss: 0.{0}\n", "", "eval/loss"),
+        ("Training\n", "[{0}/50] loss: 0.{0}\n", "Testing\n", "testing/loss"),
+    ],
+)
+def test_a_second_pass_through_as_many_batches_is_of_an_evaluation(
+    tmp_path: Path, epoch: str, line: str, heading: str, name: str
+) -> None:
+    run = read_log(tmp_path, "Using device cpu\n" + second_passes(epoch, line, heading))
+    assert run.attempts == 1
+    steps = steps_of(run)
+    assert len(steps["loss"]) + len(steps[name]) == 30
+    assert steps["loss"] == sorted({*steps["loss"]})
+
+
+def test_a_second_pass_with_other_names_is_at_the_steps_of_its_epoch(tmp_path: Path) -> None:
+    rows = ["".join(f"[{at}/50] {name} loss: 0.{at}\n" for at in range(10, 51, 10)) for name in ("G", "D")]
+    run = read_log(tmp_path, "".join(f"Epoch {n}/3\n{rows[0]}{rows[1]}" for n in range(1, 4)))
+    assert run.attempts == 1
+    assert steps_of(run) == {"G loss": [*range(10, 151, 10)], "D loss": [*range(10, 151, 10)]}
+
+
+def test_a_launch_that_repeats_an_epoch_below_its_opening_line_is_no_evaluation(tmp_path: Path) -> None:
+    launch = "Loading the images of oaks\n" + "".join(
+        f"Epoch 1 [{batch}/50] loss: 0.{batch}\n" for batch in range(10, 51, 10)
+    )
+    run = read_log(tmp_path, 2 * launch)
+    assert run.attempts == 2
+    assert steps_of(run)["loss"] == 2 * [*range(10, 51, 10)]

@@ -533,9 +533,13 @@ def test_a_pass_that_does_not_reach_the_end_is_of_a_launch(tmp_path: Path) -> No
     assert read_log(tmp_path, passes(3, last=300)).attempts == 3
 
 
-def test_steps_that_are_no_share_of_the_data_begin_again_with_a_launch(tmp_path: Path) -> None:
+def test_steps_that_begin_anew_right_behind_their_total_are_of_the_same_launch(tmp_path: Path) -> None:
     rows = "".join(f"step {at}/600 loss: 0.{at}\n" for at in range(0, 601, 100))
-    assert read_log(tmp_path, 3 * rows).attempts == 3
+    run = read_log(tmp_path, 3 * rows)
+    assert run.attempts == 1
+    assert steps_of(run)["loss"] == sorted({*steps_of(run)["loss"]})
+    short = "".join(f"step {at}/600 loss: 0.{at}\n" for at in range(0, 301, 100))
+    assert read_log(tmp_path, short + rows).attempts == 2
 
 
 def test_a_plain_word_names_a_training_where_a_name_did(tmp_path: Path) -> None:

@@ -297,3 +297,29 @@ def test_launches_of_one_epoch_before_and_behind_longer_ones(tmp_path: Path) -> 
                 text += f"Valid Epoch: {epoch} | LOSS: 0.{number}{epoch}3 | F1: 0.{number}{epoch}4\n"
     losses = read_log(tmp_path, text).data.series[SeriesKey("LOSS")]
     assert Counter(losses.attempt.tolist()) == dict(enumerate(lengths))
+
+
+@pytest.mark.parametrize(
+    "settings", ["lr: {}, bs: 32, alpha: 0.5, reward_scale: 0.1\n", "Testing learning rate {}\n"]
+)
+def test_settings_above_the_first_record_are_no_results_of_the_launch_before(
+    tmp_path: Path, settings: str
+) -> None:
+    rows = "".join(f"Epoch {n} loss: 0.{n} acc: 0.9{n}\n" for n in range(1, 6))
+    run = read_log(tmp_path, "".join(settings.format(rate) + rows for rate in (0.1, 0.2, 0.3)))
+    assert {key.metric for key in run.data.series} == {"loss", "acc"}
+
+
+def test_rates_beside_a_result_of_each_epoch_are_no_settings_of_a_launch(tmp_path: Path) -> None:
+    row = "learning rate 0.1, mean reward: 0.{0}\n"
+    text = row.format(9) + "".join(f"Epoch {n} loss: 0.{n}\n" + row.format(n) for n in range(1, 9))
+    assert len(steps_of(read_log(tmp_path, text))["mean reward"]) >= 7
+
+
+@pytest.mark.parametrize("opening", ["Loading the images of oaks\n", "Loading data\nUsing device: cuda\n"])
+def test_a_training_that_is_resumed_for_more_epochs_is_another_attempt(tmp_path: Path, opening: str) -> None:
+    def rows(first: int, last: int) -> str:
+        return "".join(f"Epoch {n}/{last} loss: 0.{n} acc: 0.9{n}\n" for n in range(first, last + 1))
+
+    assert read_log(tmp_path, opening + rows(1, 10) + opening + rows(11, 20)).attempts == 2
+    assert read_log(tmp_path, opening + rows(1, 10) + rows(11, 20)).attempts == 1

@@ -550,3 +550,13 @@ def test_a_heading_above_an_evaluation_before_the_training_names_what_is_below(t
     before = "".join(f"epoch {n} loss 0.{n}\n" for n in (1, 2, 3))
     steps = steps_of(read_log(tmp_path, before + part.format(1) + part.format(2)))
     assert {"loss", "loss/task=1", "loss/task=2"} <= steps.keys()
+
+
+def test_each_heading_of_settings_between_signs_names_its_training(tmp_path: Path) -> None:
+    rows = "".join(f"Epoch {n} loss: 0.{n} acc: 0.9{n}\n" for n in range(1, 6))
+    names = ("oak", "elm", "ash", "birch")
+    text = "".join(f"--- optimizer: {name}, lr: 0.{at} ---\n{rows}" for at, name in enumerate(names, 1))
+    run = read_log(tmp_path, text)
+    assert run.attempts == 1
+    labels = {dict(key.labels).get("optimizer") for key in run.data.series}
+    assert labels == {None, "elm", "ash", "birch"}

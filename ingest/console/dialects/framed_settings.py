@@ -15,7 +15,7 @@ from holter.ingest.metric_names import is_metric_name
 _NAME, _VALUE = r"[A-Za-z_][\w.-]{0,30}", r"[\w.+-]{1,30}"
 _PAIR = rf"{_NAME} ?[=:] ?['\x22]?{_VALUE}['\x22]?"
 _PAIRS = rf"{_PAIR}(?:[,;|]? {{1,4}}{_PAIR}){{1,8}}"
-_HEADING = rf"[ \t]{{0,8}}[=*#~+>-]{{3,80}} {{0,4}}(?P<pairs>{_PAIRS}) {{0,4}}[=*#~+<-]{{3,80}}\s{{0,8}}"
+_HEADING = rf"[ \t]{{0,8}}[=*#~+>-]{{3,80}} {{0,4}}(?P<pairs>{_PAIRS}) {{0,4}}[=*#~+<-]{{3,80}}[ \t\r]{{0,8}}"
 _FRAMED = re.compile(_HEADING)
 _NAME_AND_VALUE = re.compile(rf"({_NAME}) ?[=:] ?['\x22]?({_VALUE})")
 

@@ -1,0 +1,100 @@
+"""Columns of a CSV log that have one cell through a training and another one through the next, of any name.
+
+`activation,epoch,loss`: a column of texts, or of a setting, tells trainings apart if all rows up to that at
+which the steps begin anew have the same cell, and that one has another. What changes within a training does
+not, nor does a date or a time: each launch has another one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from holter.ingest.console.row_subjects import subject_cell
+from holter.ingest.step_columns import is_setting
+from holter.types import IntArray
+
+_LEAST_ROWS = 2
+_TEXT = re.compile(r"(?i)(?!nan|inf|true$|false$)[^\W\d_]|.*[^\W\d_]{2}")
+"""A cell that is no number, and not yes or no."""
+_DATE = re.compile(r"\d\d:\d\d|\d{4}[-/_]?\d\d[-/_]?\d\d|\d\d[-/]\d\d[-/]\d\d")
+
+
+class NextTraining(NamedTuple):
+    """The row at which a training begins, the last step before, the columns that differ, their cells."""
+
+    row: int
+    last: int
+    columns: list[int]
+    cells: list[str]
+
+
+class ConstantColumns:
+    """The columns of a table that have had the same cell so far; `names` has their names."""
+
+    def __init__(self, names: Mapping[int, str], state: Mapping[str, Any]) -> None:
+        self._names = names
+        self._cells: dict[int, str] | None = None
+        if "cells" in state:
+            self._cells = {int(index): cell for index, cell in state["cells"].items()}
+        self._rows, self._first, self._last = state.get("at", (0, 0, 0))
+
+    def state(self) -> dict[str, Any]:
+        """What later rows are compared with, as JSON-able values."""
+        return (
+            {} if self._cells is None else {"cells": self._cells, "at": [self._rows, self._first, self._last]}
+        )
+
+    def next_training(self, cells: Sequence[Sequence[str]], steps: IntArray) -> NextTraining | None:
+        """The next training that begins in these columns of cells, if some tell that it does."""
+        if self._cells is None:
+            firsts = {index: subject_cell(cells[index][0]) for index in self._names}
+            self._cells = {index: cell for index, cell in firsts.items() if self._may_tell(index, cell)}
+            self._first = self._last = int(steps[0])
+        if not self._cells:
+            return None
+        back = np.flatnonzero(np.diff(steps, prepend=self._last) < 0).tolist()
+        begin = 0
+        for end in [*back, len(steps)]:
+            if found := self._begin(begin, cells, int(steps[begin])):
+                return found
+            self._compare(cells, begin, end)
+            if end > begin:
+                self._rows, self._last = self._rows + end - begin, int(steps[end - 1])
+            begin = end
+        return None
+
+    def _begin(self, row: int, cells: Sequence[Sequence[str]], step: int) -> NextTraining | None:
+        """The training that begins with a row at a step, if another one was before it and a cell differs."""
+        known = self._cells or {}
+        if step > self._first or step >= self._last or self._rows < _LEAST_ROWS:
+            return None
+        columns = [
+            index for index, cell in known.items() if subject_cell(cells[index][row]) not in ("", cell)
+        ]
+        return (
+            NextTraining(row, self._last, columns, [known[index] for index in columns]) if columns else None
+        )
+
+    def _compare(self, cells: Sequence[Sequence[str]], begin: int, end: int) -> None:
+        """Forget the columns in which one of some rows has another cell."""
+        known = self._cells or {}
+        self._cells = {
+            index: cell
+            for index, cell in known.items()
+            if all(subject_cell(other) == cell for other in {*cells[index][begin:end]})
+        }
+
+    def _may_tell(self, index: int, cell: str) -> bool:
+        """Whether a column with this first cell may tell trainings apart."""
+        if not cell or _DATE.search(cell) is not None:
+            return False
+        return _TEXT.match(cell) is not None or is_setting(self._names[index])
+
+
+def names_of_columns(header: Sequence[str], taken: Iterable[int]) -> dict[int, str]:
+    """The names of the columns that may tell trainings apart, by their indices."""
+    return {index: name for index, name in enumerate(header) if name.strip() and index not in {*taken}}
