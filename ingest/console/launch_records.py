@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
+from operator import gt
 from typing import Any
 
 from holter.ingest.console.data_names import is_of_evaluation
@@ -180,7 +181,8 @@ class LaunchRecords:
         following, may_repeat = self.next, self.opening.crash.may_repeat and not is_named
         may_begin = following.is_open or may_repeat
         last = following.last_step
-        self._forget_trainings_behind(step, is_named=is_named)
+        if last is not None and step < last:
+            self._note_back(is_named=is_named)
         if not (may_begin or following.undecided):  # so it is for nearly all rows
             following.last_step = step
             self.opening.note_step(step, last)
@@ -213,13 +215,21 @@ class LaunchRecords:
 
     def note_steady_step(self, step: int, *, is_named: bool) -> None:
         """The same as `note_step` for a record right behind one behind which it `is_steady`."""
-        self._forget_trainings_behind(step, is_named=is_named)
-        self.next.last_step = step
+        last, self.next.last_step = self.next.last_step, step
+        if last is not None and step < last:
+            self._note_back(is_named=is_named)
 
-    def _forget_trainings_behind(self, step: int, *, is_named: bool) -> None:
-        """Forget what rows with names count: it is of the launch before where steps of others go back."""
-        last = self.next.last_step
-        if last is not None and step < last and not (is_named or self.opening.is_same_launch):
+    def note_steady_steps(self, rows: Sequence[LogRow]) -> None:
+        """The same for several records without names."""
+        steps = [row.step for row in rows]
+        if any(map(gt, steps, steps[1:])):
+            self._note_back(is_named=False)
+        for step in (*steps[:1], *steps[-1:]):
+            self.note_steady_step(step, is_named=False)
+
+    def _note_back(self, *, is_named: bool) -> None:
+        """The step went back: what rows with names count is of the launch before, if others did."""
+        if not (is_named or self.opening.is_same_launch):
             self._trainings.begin_launch()
 
     def _restart(self, parsed: ParsedLines) -> None:
