@@ -23,10 +23,11 @@ from holter.ingest.console.line_settings import is_learning_rate, is_of_model, i
 from holter.ingest.console.line_shapes import LineShape
 from holter.ingest.console.line_tokens import split_numbers, template_of
 from holter.ingest.console.line_words import ENDS
+from holter.ingest.console.lines_of_epochs import MOST_LINES_OF_EPOCH
 from holter.ingest.console.plain_line import counts_of
 from holter.ingest.console.result_lines import is_named_number
 from holter.ingest.console.shape_reader import shape_of_line
-from holter.ingest.console.step_axis import MOST_LINES_OF_EPOCH, known_axis, position
+from holter.ingest.console.step_axis import known_axis, position
 from holter.ingest.console.unnumbered_rows import note_rows
 from holter.ingest.metric_names import is_metric_name
 from holter.translated_words import in_english

@@ -29,6 +29,7 @@ from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_layouts import LayoutContent, LineLayout
 from holter.ingest.console.line_shapes import LineShape
 from holter.ingest.console.line_tokens import number_at, value_of
+from holter.ingest.console.lines_of_epochs import note_uncounted
 from holter.ingest.console.nested_keys import forget_keys
 from holter.ingest.console.plain_line import (
     announce_epoch,
@@ -51,7 +52,6 @@ from holter.ingest.console.step_axis import (
     note_inner_count,
     note_last_step,
     note_steps_alone,
-    note_uncounted,
     training_step,
     training_steps,
 )
