@@ -97,6 +97,19 @@ class LineTable(Protocol):
         """
         ...
 
+    @property
+    def counts_alone(self) -> bool:
+        """Whether each line has values and counts its step, and says nothing else of its position."""
+        ...
+
+    def steady_rows(self, state: DialectState) -> Sequence[LogRow] | None:
+        """What all lines hold, where they go on in this state; None where they may depend on lines above."""
+        ...
+
+    def step_of(self, line: int) -> int:
+        """The step that a line counts, where lines count these alone."""
+        ...
+
     def by_process(self, first: int, last: int) -> Sequence[tuple[int, int, Labels]]:
         """The lines from `first` to `last` in parts with the same labels in their prefixes."""
         ...

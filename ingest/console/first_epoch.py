@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 from holter.ingest.console.alike_lines import note_alike
 from holter.ingest.console.dialect import DialectState
+from holter.ingest.console.lines_of_epochs import note_uncounted
 from holter.ingest.console.step_axis import (
     known_axis,
     lines_of_first_epoch,
     may_count_lines,
-    note_uncounted,
 )
 from holter.ingest.rows import LogRow, row_from_json, row_to_json
 

@@ -30,9 +30,10 @@ from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_shapes import LineShape
 from holter.ingest.console.line_tokens import split_numbers
 from holter.ingest.console.line_words import ENDS
+from holter.ingest.console.lines_of_epochs import MOST_LINES_OF_EPOCH
 from holter.ingest.console.notes_above import has_note, holds_note, note_due, remaining_note
 from holter.ingest.console.plain_line import counts_of
-from holter.ingest.console.step_axis import MOST_LINES_OF_EPOCH, known_axis, position
+from holter.ingest.console.step_axis import known_axis, position
 from holter.ingest.console.unnumbered_rows import note_rows
 from holter.ingest.metric_names import is_metric_name
 

@@ -30,6 +30,7 @@ from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_layouts import LayoutContent, LineLayout
 from holter.ingest.console.line_shapes import LineShape
 from holter.ingest.console.line_tokens import number_at, value_of
+from holter.ingest.console.lines_of_epochs import note_uncounted
 from holter.ingest.console.nested_keys import forget_keys
 from holter.ingest.console.plain_line import (
     announce_epoch,
@@ -41,7 +42,7 @@ from holter.ingest.console.round_steps import is_within_announced
 from holter.ingest.console.settings_in_objects import as_read
 from holter.ingest.console.shape_reader import shape_of_line
 from holter.ingest.console.stated_names import names_of_means, note_means, note_names
-from holter.ingest.console.steady_steps import counts_steps_on
+from holter.ingest.console.steady_steps import counts_steps_on, may_count_on
 from holter.ingest.console.step_axis import (
     Counts,
     as_epoch,
@@ -52,7 +53,6 @@ from holter.ingest.console.step_axis import (
     note_inner_count,
     note_last_step,
     note_steps_alone,
-    note_uncounted,
     training_step,
     training_steps,
 )
@@ -187,7 +187,7 @@ class PlainTable:
         """What a line counts, and the number of that line."""
         self._names: list[str] = []
         self._direct: list[int] = []
-        self._goes_on = False
+        self._goes_on = self.counts_alone = False
         if not self._shape.is_record:
             return
         self._times = prefix.times_around(columns_of_prefix, _times(content, columns, len(rows)))
@@ -211,8 +211,9 @@ class PlainTable:
             and not (self._is_lap or names_stage or self._shape.is_of_episode)
         )
         """Whether the lines count steps and say nothing else of their position."""
+        self.counts_alone = self._goes_on and bool(names)
         values = map(dict, map(zip, repeat(names), self._cells)) if self._direct else ()
-        self._direct_rows: list[LogRow | None] = [*map(LogRow, self._direct, self._times, values)]
+        self._direct_rows: list[LogRow] = [*map(LogRow, self._direct, self._times, values)]
 
     def _direct_steps(self) -> list[int]:
         """The steps where these are what the lines count; empty if they may be continued over epochs."""
@@ -239,12 +240,21 @@ class PlainTable:
             some._direct_rows = [*pick(self._direct_rows)[:-1]]
         return some
 
+    def steady_rows(self, state: DialectState) -> Sequence[LogRow] | None:
+        """The rows of all lines, where these go on in this state."""
+        is_steady = self.counts_alone and may_count_on(axis_state(state), is_global=self._is_global)
+        return self._direct_rows if is_steady else None
+
+    def step_of(self, line: int) -> int:
+        """The step that a line counts."""
+        return self._direct[line]
+
     def rows(self, first: int, last: int, state: DialectState) -> list[LogRow | None]:
         """What some of the lines hold, in the order of their lines."""
         axis = axis_state(state)
         if self._goes_on and counts_steps_on(self._direct[last - 1], axis, is_global=self._is_global):
             note_names(self._names, self._direct[first], self._direct[last - 1], axis)
-            return self._direct_rows[first:last]
+            return [*self._direct_rows[first:last]]
         if axis.pop("best", False) and is_behind(self._counts_of(first), axis):
             rest = self.rows(first + 1, last, state) if last > first + 1 else []
             return [None, *rest]  # of several processes
@@ -314,7 +324,7 @@ class PlainTable:
         if self._direct and (self._is_global or counts_on(axis)):
             self._note_direct(first, last, axis)
             note_names(self._names, self._direct[first], self._direct[last - 1], axis)
-            return self._direct_rows[first:last]
+            return [*self._direct_rows[first:last]]
         if last - first > 1 and "bar" in axis and self._counts.keys() == {Counter.STEP}:
             return [row for line in range(first, last) for row in self._rows_at_steps(line, line + 1, axis)]
         is_of_epoch = self._is_of_epoch or (

@@ -42,6 +42,7 @@ from holter.ingest.console.numbered_evaluations import labels_of_evaluation, num
 from holter.ingest.console.numbered_stages import is_stage
 from holter.ingest.console.opening_settings import is_opening_setting
 from holter.ingest.console.own_counts import counts_itself
+from holter.ingest.console.parts_of_epochs import count_fraction, count_pass, follows_steps
 from holter.ingest.console.qualified_names import note_again, qualified
 from holter.ingest.console.rates_of_epochs import repeats_rates
 from holter.ingest.console.recurrence import recurring_values
@@ -64,10 +65,7 @@ from holter.ingest.console.step_axis import (
     Counts,
     announced_step,
     as_epoch,
-    count_fraction,
-    count_pass,
     counts_epochs_alone,
-    follows_steps,
     forget_position,
     has_global_steps,
     has_steps,

@@ -27,14 +27,16 @@ def counts_steps_on(last: int, state: DialectState, *, is_global: bool) -> bool:
 
     Returns whether nothing does. For nearly all lines this is what noting all that may be said comes to.
     """
-    if state.get("alone") is not True or not state.keys().isdisjoint(_STATED_ABOVE):
+    if not may_count_on(state, is_global=is_global):
         return False
-    if is_global:
-        if not has_global_steps(state):
-            return False
-    elif passes_before(state):
-        return False
-    else:
+    if not is_global:
         note_step_without_epoch(last, state)
     state["split"], state["step"] = "", last
     return True
+
+
+def may_count_on(state: DialectState, *, is_global: bool) -> bool:
+    """Whether nothing above says anything else of lines that count steps; such lines change nothing of it."""
+    if state.get("alone") is not True or not state.keys().isdisjoint(_STATED_ABOVE):
+        return False
+    return has_global_steps(state) if is_global else not passes_before(state)

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from holter.ingest.console.alike_lines import are_alike
 from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.epochs_of_bars import end_epoch_of_bars
 from holter.ingest.console.evaluated_parts import end_evaluation, end_parts, is_heading_of_evaluation
 from holter.ingest.console.line_counters import Counter
+from holter.ingest.console.lines_of_epochs import MOST_LINES_OF_EPOCH, count_line, note_uncounted
 from holter.ingest.console.other_units import forget_unit, is_of_other_unit
 from holter.ingest.console.round_steps import (
     counts_through_rounds,
@@ -40,16 +40,8 @@ from holter.ingest.console.unnumbered_rows import end_epoch, forget_rows, note_s
 _AXES = (Counter.GLOBAL_STEP, Counter.STEP, Counter.BATCH, Counter.EPOCH, Counter.OTHER)
 """What the step of a line is taken from, the most reliable first."""
 _NO_STEPS = {Counter.EPOCH, Counter.OTHER}
-MOST_LINES_OF_EPOCH = 8
-"""Lines of one kind that processes print in one epoch."""
 _MOST_LINES_BELOW = 2
-"""The same for each time that the epoch was stated in a heading above them."""
-_MOST_LINES_OF_ONE_WRITER = 2
-"""The same where the program printed its opening lines once: it may print and log each line."""
-_EPOCHS_UNCOUNTED = 3
-"""Epochs in a row with fewer lines than batches have, behind which more lines of one are no batches."""
-_NAMES_EPOCHS = ("announced", "epoch", "fraction")
-"""What is known of a text whose lines have named epochs, or parts of these."""
+"""Lines of one kind for each time that the epoch was stated in a heading above them."""
 
 Counts = Mapping[Counter, tuple[int, int]]
 """The numbers that a line counts, each with its total, 0 without one."""
@@ -420,7 +412,7 @@ def is_before_training(state: DialectState) -> bool:
 def announced_step(state: DialectState, kind: str = "") -> int | None:
     """The step that a heading above states, else the epoch that a line announces, in texts without steps.
 
-    Many lines of a `kind` of the training below an epoch are counted; see `_count_line`.
+    Many lines of a `kind` of the training below an epoch are counted; see `count_line`.
     """
     step = state.get("heading")
     if step is None and counts_through_rounds(state):
@@ -428,7 +420,7 @@ def announced_step(state: DialectState, kind: str = "") -> int | None:
     if step is None and "announced" in state and not has_steps(state, kind):
         step = state["announced"][0]
         most = min(_MOST_LINES_BELOW * int(state.get("headings", 1)), MOST_LINES_OF_EPOCH)
-        if kind and (step := _count_line(int(step), state, kind, most)) != state["announced"][0]:
+        if kind and (step := count_line(int(step), state, kind, most)) != state["announced"][0]:
             state["step"] = step
     return None if step is None else int(step)
 
@@ -505,7 +497,7 @@ def _step_of_epoch(number: int, epochs: int, state: DialectState, kind: str) -> 
         is_other = number > announced or number < announced - 1
         if is_other and total == epochs:  # what was above says nothing of lines below
             state["announced"] = [number, epochs]
-        return _count_line(number, state, kind)
+        return count_line(number, state, kind)
     end_epoch(number, state)
     if "bar" in state and not is_in_round(state):
         end_epoch_of_bars(number, epochs, state)
@@ -517,50 +509,6 @@ def _step_of_epoch(number: int, epochs: int, state: DialectState, kind: str) -> 
     return int(state["step"])
 
 
-def _count_line(number: int, state: DialectState, kind: str, most: int = MOST_LINES_OF_EPOCH) -> int:
-    """The step of a line in a log whose lines name their epoch alone: the epoch, or a count of such lines.
-
-    Several lines of an epoch may be those of several processes, which print their opening lines as often.
-    More than the `most` that these have are losses of batches that name their epoch alone: these lines are
-    counted from there on.
-    """
-    if state.pop("may begin", False) and number <= state.get("lines", (kind, number))[1]:
-        state.pop("counted", None)  # of the launch before
-        state.pop("lines", None)
-    if "counted" in state:
-        _, last, step = state["counted"]
-        if number > last:
-            first = state.setdefault("first of lines", last)
-            state["lines of epoch"] = (step + 1 - first) // (number - first)
-        is_late = "opening" in state and number == last - 1  # of a slower process
-        step = step + 1 if is_late or number >= last else number
-        state["counted"] = [kind, last if is_late else number, step]
-        state.pop("ended", None)
-        return int(step)
-    first, epoch, before = state.get("lines", (kind, number, 0))
-    lines = int(before)
-    if epoch != number:
-        if "counts lines" not in state:
-            state["counts lines"] = are_alike(lines, state)
-        if state["counts lines"]:
-            state["counted"] = [kind, number, epoch + lines]
-            return int(epoch) + lines
-        state["uncounted"] = state.get("uncounted", 0) + 1 if number > epoch else 0
-        first, lines = kind, 0
-    lines += int(first == kind)
-    state["lines"] = [first, number, lines]
-    most = _MOST_LINES_OF_ONE_WRITER if "opening" in state else most
-    is_settled = state.get("uncounted", 0) >= _EPOCHS_UNCOUNTED
-    if (lines > most and not is_settled) or state.get("counts lines"):  # so it was in the launch before
-        state["counts lines"] = True
-        first = state.get("first of lines", number)
-        if number > first:  # a launch that resumes, where the epochs before had so many lines
-            lines += (number - first) * (state["lines of epoch"] - 1)
-        state["counted"] = [kind, number, number + lines - 1]
-        return int(number + lines - 1)
-    return number
-
-
 def may_count_lines(state: DialectState) -> bool:
     """Whether lines that name their epoch alone may turn out to be counted: its first epoch is not over."""
     return "counts lines" not in state and not has_steps(state)
@@ -569,32 +517,3 @@ def may_count_lines(state: DialectState) -> bool:
 def lines_of_first_epoch(state: DialectState) -> int:
     """The lines of the first epoch so far, while it is unknown whether these are counted; 0 once it is."""
     return int(state["lines"][2]) if "lines" in state and may_count_lines(state) else 0
-
-
-def note_uncounted(state: DialectState) -> None:
-    """Note that each line is at the epoch that it names, as nothing shows otherwise."""
-    state.setdefault("counts lines", False)
-
-
-def count_fraction(epoch: float, state: DialectState) -> int:
-    """The number of a line that states a part of an epoch among those lines: another one at another part."""
-    last, number = state.get("fraction", (-1.0, 0))
-    if epoch != last:
-        number = number + 1 if epoch > last else 1  # the program was started again
-    state["fraction"] = [epoch, number]
-    return int(number)
-
-
-def count_pass(part: float, state: DialectState) -> int:
-    """The number of the epoch that a part of one is of, where parts alone say when another one begins."""
-    last, number = state.get("parts of epochs", (-1.0, 0))
-    number += part < last
-    state["parts of epochs"] = [part, number]
-    return int(number)
-
-
-def follows_steps(state: DialectState) -> bool:
-    """Whether a part of an epoch is stated behind steps, which lines counted before any such part."""
-    if "parts behind steps" not in state:
-        state["parts behind steps"] = "laps" in state and state.keys().isdisjoint(_NAMES_EPOCHS)
-    return bool(state["parts behind steps"])

@@ -16,6 +16,7 @@ from holter.ingest.console import layout_index
 from holter.ingest.console.console_reader import ConsoleReader
 from holter.ingest.console.dialect import ConsoleDialect
 from holter.ingest.console.dialects import deepspeed, plain_lines
+from holter.ingest.console.table_records import TableRecords
 from holter.ingest.stdout.system_text import SYSTEM_DIALECTS
 from holter.types import Batch
 from tests.support.format_samples import SAMPLES
@@ -245,11 +246,11 @@ def test_learning_rates_of_deepspeed_make_one_table_with_lines_of_the_script(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     tables: list[int] = []
-    parse = ConsoleReader._parse_table
+    add = TableRecords.add
     monkeypatch.setattr(
-        ConsoleReader,
-        "_parse_table",
-        lambda reader, found, parsed: (tables.append(len(found.starts)), parse(reader, found, parsed))[1],
+        TableRecords,
+        "add",
+        lambda records, found, parsed: (tables.append(len(found.starts)), add(records, found, parsed))[1],
     )
     lines = [line for step in range(300) for line in deepspeed_lines(step, rates=1)[:2]]
     read(OF_DEEPSPEED, "\n".join([*lines, ""]).encode())

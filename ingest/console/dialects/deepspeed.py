@@ -109,7 +109,7 @@ def _describe_rate(line: str, parts: list[str]) -> LayoutContent | None:
 class _RateTable:
     """Lines of learning rates; see `LineTable`."""
 
-    has_values = True
+    has_values, counts_alone = True, False
 
     def __init__(self, layout: LineLayout, rows: Sequence[tuple[bytes, ...]]) -> None:
         content: _RateContent = layout.content
@@ -130,6 +130,13 @@ class _RateTable:
         some._printed = self._printed.of_lines(lines)
         some.by_process = some._printed.by_process
         return some
+
+    def steady_rows(self, state: DialectState) -> None:
+        """None: rates depend on those before them."""
+
+    def step_of(self, line: int) -> int:
+        """The step of a line."""
+        return self._rows[line].step
 
     def rows(self, first: int, last: int, state: DialectState) -> list[LogRow | None]:
         """What some of the lines hold, in the order of their lines; see `_rate`."""
