@@ -46,6 +46,19 @@ LINES: dict[str, tuple[str, list[str]]] = {
         "Step {n}: client 0: 1.{n}5 | client 1: 0.{n} | loss: 0.5\n",
         ["client 0", "client 1"],
     ),
+    "a time of day with its half behind the epoch": (
+        "Epoch {n} @ 10:1{n} PM : 1.{n}5 C.E. Loss, 0.{n}% Accuracy\n",
+        ["C.E. Loss", "Accuracy"],
+    ),
+    "a time of day in small letters": (
+        "Epoch {n} at 9:1{n}:31 a.m. loss 1.{n}5 acc 0.{n}\n",
+        ["loss", "acc"],
+    ),
+    "a time of day with a letter right behind it": (
+        "Epoch {n} 9:10:3{n}PM: loss 1.{n}5, acc 0.{n}\n",
+        ["loss", "acc"],
+    ),
+    "a date in words": ("epoch {n} | March {n}, 2021 | loss 1.{n}5 acc 0.{n}\n", ["loss", "acc"]),
     "brackets that nothing opens": (
         "Epoch: [{n}] Loss: ][1.{n}5] Accuracy: )(0.{n})%\n",
         ["Loss", "Accuracy"],
@@ -60,6 +73,7 @@ def test_values_are_read_in_the_form(form: str, tmp_path: Path) -> None:
     found = {
         key.metric: (series.step.tolist(), series.value.tolist()) for key, series in run.data.series.items()
     }
+    assert not found.keys() & {"PM", "AM", "March"}
     for name, value in zip(names, ("1.{n}5", "0.{n}"), strict=True):
         assert found[name] == ([*N], [float(value.format(n=n)) for n in N])
 
