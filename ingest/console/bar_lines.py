@@ -44,6 +44,9 @@ _PAIR = re.compile(
 )
 _DASHED_PAIR = re.compile(r"(?:^|, )([A-Za-z_][\w./@]{0,60}) - (-?\d[\d.e+-]{0,20})(?=,|$)")
 """A pair with a dash for a sign: `dice_loss - 0.5, iou_score - 0.4`."""
+_FRACTION = r"-?\d{1,9}\.\d{1,20}(?:[eE][-+]?\d{1,3})?"
+_DIVIDED = re.compile(rf"(?<![\w/)])([A-Za-z]\w{{0,30}} ?[:=] ?)({_FRACTION}(?:/{_FRACTION})+)(?![\w/.])")
+"""Fractions behind a name with slashes between, of which none is a total: `pde: 1.5e-03/6.2e-04`."""
 _COUNTS_EPOCHS = re.compile(r"(?i)\bepochs?\W{0,4}$")
 _EPOCH_AHEAD = re.compile(r"^\s*(\d{1,9})/(\d{1,9}) \* Epoch \(")
 """The epoch before a bar of Catalyst: `3/10 * Epoch (train): 100% 391/391`."""
@@ -124,6 +127,8 @@ class _Description(NamedTuple):
 def _described(text: str) -> _Description:
     if _NUMBER_ALONE.fullmatch(text) is not None:
         return _Description({}, {"loss": float(text)}, {"loss": text})
+    if "/" in text:
+        text = _DIVIDED.sub(_as_list, text)
     parts = split_numbers(text)
     shape, numbers = shape_of_line(parts), parts[1::2]
     counts = {counter: (abs(number), total) for counter, (number, total) in counts_of(shape, numbers).items()}
@@ -150,6 +155,10 @@ def _described(text: str) -> _Description:
         is_of_training=data is not None and not data[2],
         counts_epochs=_COUNTS_EPOCHS.search(text) is not None,
     )
+
+
+def _as_list(match: re.Match[str]) -> str:
+    return f"{match[1]}[{match[2].replace('/', ', ')}]"
 
 
 def named_metrics(text: str) -> dict[str, float]:

@@ -72,8 +72,8 @@ _COUNTED_AT_BEGIN = re.compile(
     r"(?i) (?:training )?(epoch|iteration|iter|(?:global[_ ])?step|episode|round)s?(?=[ ,:|-])"
 )
 """The same at the beginning of a line: `0 epoch training loss: 2.2`, `After 1 round: loss = 0.8`."""
-_COUNTED_AFTER = re.compile(r"(?i) (epoch|iteration|iter|(?:time)?step|episode|round|update)s?(?=\s?[:=])")
-_AFTER = re.compile(r"(?i)[a-z] after $")
+_COUNTED_AFTER = re.compile(r"(?i)\]? (epoch|iteration|iter|(?:time)?step|episode|round|update)s?(?=\s?[:=])")
+_AFTER = re.compile(r"(?i)[a-z] (?:after|during) \[?$")
 """What is around a number between a name and its value: `Average reward after 1000 timesteps: 1.2`."""
 _ROW_BEHIND = re.compile(r"(?i) {1,3}(horizon|class|client|fold|dataset|domain|agent)(?= {0,2}[|:])")
 """What tells rows apart, behind its number at the beginning of a line: `| 3 Horizon | MAE: 2.5`."""

@@ -84,9 +84,11 @@ STATISTICS = frozenset(
 LONE_UNITS = frozenset({"s", "m", "h", "ms", "K", "M", "G", "B", "GB", "MB"})
 CALENDAR = frozenset(
     {"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun",
-     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"}
+     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+     "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday", "January", "February",
+     "March", "April", "June", "July", "August", "September", "October", "November", "December"}
 )  # fmt: skip
-"""Words before the numbers of a date: `Sun Oct 29 17:00:03 2023`, `Mon 10 Jan 2022`."""
+"""Words before the numbers of a date: `Sun Oct 29 17:00:03 2023`, `March 3, 2022`."""
 STOP_WORDS = frozenset(
     {"to", "at", "in", "of", "for", "from", "with", "after", "on", "the", "and", "took", "by", "than", "over",
      "is", "was", "be", "last", "every", "per", "vs"}

@@ -41,6 +41,11 @@ _RANGE = re.compile(
     r"\s?[:=]\s{0,8}\[$"
 )
 """The first and the last name of numbered ones: `top1 - ... - top5 accuracy: [0.3, 0.4, 0.5, 0.6, 0.7]`."""
+_NAME = r"[A-Za-z][\w-]{0,20}(?: [A-Za-z][\w-]{0,20}){0,3}"
+_NAME_IN_BRACKETS = re.compile(
+    rf"(?<![\w.])({_NAME}) ?\(({_NAME})\)((?: [A-Za-z]\w{{0,20}})?)\s?[:=]\s{{0,4}}$"
+)
+"""A name with a second one in brackets, `critic accuracy (loss)`, `train (val) loss`."""
 _HISTORY = re.compile(r"['\"](?:val_)?loss['\"] ?: ?\[[-+.\w]{1,30},")
 _UNIT = re.compile(r"^[A-Za-z]\w*")
 """A unit right behind a number, which is no name: `mem 10.2GB, loss 2.1`."""
@@ -49,6 +54,14 @@ _QUOTED = r"['\"][-+]?\d[\d.]{0,20}(?:[eE][-+]?\d{1,3})?['\"]"
 _QUOTED_LIST = re.compile(rf"\[{_QUOTED}(?:, ?{_QUOTED}){{0,200}}\]")
 _NO_QUOTES = str.maketrans("", "", "'\"")
 _ORDERED = "OrderedDict([("
+_NUMBER = r"[-+]?(?:\d[\d.]{0,20}(?:[eE][-+]?\d{1,3})?|nan|inf)"
+_NUMBERED_PARTS = re.compile(
+    r"(?:(?<![\w.])(?P<of>[A-Za-z](?:[A-Za-z_ ./-]|\(\w{1,5}\)){0,40}?) ?[:=] ?(?=[\[({]))?[\[({]?"
+    rf"(?<![\w.])(?P<first>(?P<word>[A-Za-z][A-Za-z-]{{1,20}}) \d{{1,3}} ?[:=] ?{_NUMBER}%?)"
+    rf"(?P<others>(?: ?[,;|]? {{1,2}}(?P=word) \d{{1,3}} ?[:=] ?{_NUMBER}%?)+)[\])}}]?"
+)
+"""Values of several of one kind, told apart by their numbers: `Q loss: [agent 0: 0.5, agent 1: 0.4]`."""
+_NUMBERED_PART = re.compile(rf"([A-Za-z-]+ \d+) ?[:=] ?({_NUMBER})%?")
 _BETWEEN_LISTS = "]: ["
 _RANKED_LISTS = re.compile(
     r"(?P<name>[A-Za-z][\w-]{0,20}@)\[(?P<ranks>\d{1,4}(?:, ?\d{1,4}){1,15})\](?P<rest>)"
@@ -62,9 +75,6 @@ _RANKS_OF_METRIC = re.compile(
     r"\[?(?P<values>[-+.\d%]{1,20}(?:, {0,4}[-+.\d%]{1,20}){1,15})\]?\s*$"
 )
 """Ranks within a name: `Accuracy of top-[1,5] neighbours is 61.7, 72.4`."""
-_CALL = re.compile(r"(?<![\w.])(?:(?:np|numpy|torch)\.)?(?:float|u?int|tensor|array)\d{0,2}\($")
-"""What numpy and torch print around a number of a list: `[np.float32(0.5), np.float32(0.4)]`."""
-
 
 _NEXT_NAME = re.compile(r",\s{0,4}[A-Za-z_](?:[\w./@%-]| (?! )){0,60}[:=]\s{0,4}$")
 """A comma and the name of the next number, with its sign."""
@@ -79,6 +89,9 @@ def listed_names(texts: tuple[str, ...]) -> dict[int, str]:
             text = _UNIT.sub("", text)
         if (data := _data_in_brackets(texts, index)) is not None:
             listed |= data
+            continue
+        if (pair := _pair_of_names(texts, index)) is not None:
+            listed |= dict(zip((index, index + 1), pair, strict=True))
             continue
         if (match := _STATISTICS.search(text)) is not None:
             names, signs = [f"{match[1]} ({_NAMES_OF_STATISTICS[letter]})" for letter in match[2]], {""}
@@ -116,6 +129,28 @@ def listed_names(texts: tuple[str, ...]) -> dict[int, str]:
     return listed
 
 
+def _pair_of_names(texts: tuple[str, ...], index: int) -> tuple[str, str] | None:
+    """The names of a number and of the one in brackets behind it: `critic accuracy (loss): 0.5 (1.3)`.
+
+    An acronym in brackets is a kind of what is named, and the number there its mean: `loss (MSE): 0.5 (0.4)`.
+    """
+    if texts[index + 1].strip(" %") != "(" or not "".join(texts[index + 2 : index + 3]).startswith(
+        (")", "%)")
+    ):
+        return None
+    match = _NAME_IN_BRACKETS.search(texts[index])
+    if match is None:
+        return None
+    name, other, rest = match.groups()
+    if rest:  # `train (val) loss`
+        is_pair = DATA_SPLIT.fullmatch(name) is not None and DATA_SPLIT.fullmatch(other) is not None
+        return (f"{name}{rest}", f"{other}{rest}") if is_pair else None
+    if not (is_metric_name(name) and is_metric_name(other)) or other.isupper():
+        return None
+    qualifier, _, _ = name.rpartition(" ")
+    return name, other if " " in other else f"{qualifier} {other}".strip()
+
+
 def _data_in_brackets(texts: tuple[str, ...], index: int) -> dict[int, str] | None:
     """The names of two numbers that are those of data in brackets: `[train] 0.5 [validation] 0.4`."""
     behind = texts[index + 1] if index + 2 < len(texts) else ""
@@ -137,15 +172,6 @@ def is_history(line: str) -> bool:
     return _HISTORY.search(line) is not None
 
 
-def without_calls(texts: tuple[str, ...]) -> tuple[str, ...]:
-    """The texts without what numpy and torch print around each number of a list."""
-    found = list(texts)
-    for index in range(len(found) - 1):
-        if found[index + 1].startswith(")") and (call := _CALL.search(found[index])) is not None:
-            found[index], found[index + 1] = found[index][: call.start()], found[index + 1][1:]
-    return tuple(found)
-
-
 def with_words(texts: tuple[str, ...]) -> tuple[str, ...]:
     """The texts with words for the letters of an epoch and its batch: `E=0 B=500 ppl=20.5`, `E 0 B 500`."""
     for index in range(len(texts) - 2):
@@ -163,10 +189,21 @@ def written_out(line: str) -> str:
         line = _RANKED_LISTS.sub(_with_ranks, line)
     if _BETWEEN_RANKS in line:
         line = _RANKS_OF_METRIC.sub(_with_ranks, line)
+    line = _NUMBERED_PARTS.sub(_as_keys, line)
     if _ORDERED not in line:
         return line
     line = re.sub(r"(\w['\"]), ", r"\1: ", line.replace(_ORDERED, "{").replace(")])", "}"))
     return line.replace("), (", ", ")
+
+
+def _as_keys(match: re.Match[str]) -> str:
+    """Values of several of one kind as a dictionary, whose keys are names as they are."""
+    of, word = match["of"], match["word"]
+    if counts(word) or is_metric_name(word):
+        return match[0]  # `Epoch 3: 0.5`; `Loss 1: 0.5` is a name as any other
+    pairs = _NUMBERED_PART.findall(match["first"] + match["others"])
+    keys = ", ".join(f"'{f'{of}/' if of else ''}{key}': {value}" for key, value in pairs)
+    return f"{{{keys}}}"
 
 
 def without_quotes(line: str) -> str:

@@ -39,6 +39,9 @@ _FILE = re.compile(rf"\w\.(?:{SUFFIXES_OF_FILES})$")
 """The end of the name of a file."""
 _OPENING = " \t[({\"'<$€£¥₹₽"
 
+_BRACKETS = tuple("[](){}")
+_BRACKETS_BEHIND_SIGN = re.compile(r"(?<=[:=])[ \t]{0,4}[\])}]{1,3}[\[({]{0,2}$")
+"""Brackets that nothing has opened: `acc: ][93.0]`."""
 _SUFFIX = re.compile(
     r"(?: ?\((?:[^\W\d]|[%\u00b5\u00b0])(?:\w|[/ .+-]){0,23}(?:=\d{1,4})?\)| \(\d{1,3}(?:\.\d{1,4})?%\)"
     r"| ?\(0?\.\d{1,2}:0?\.\d{1,2}\)"
@@ -138,6 +141,7 @@ def name_before(text: str) -> NumberName:
         text = _LEADERS.sub(":", text)
     text = _EMPTY.sub("", text) if "()" in text else text  # `loss (): 2.5`, the shape of a scalar
     text = _EXPLAINED.sub("", text) if ">" in text else text
+    text = _BRACKETS_BEHIND_SIGN.sub("", text) if text.endswith(_BRACKETS) else text
     text = text.rstrip(_OPENING).removesuffix(" /").replace("'s ", "\u2019s ")
     signed = _WITH_SIGNS.search(text) if text.endswith((":", "=")) else None
     if signed is not None and not _says_data(signed[0]):

@@ -49,9 +49,10 @@ from holter.ingest.console.line_tokens import is_time
 from holter.ingest.console.line_words import DATA_SPLIT, ENDS, INDEX_WORDS, QUALIFIERS, ROUNDS
 from holter.ingest.console.logger_lines import logger_line
 from holter.ingest.console.metric_fields import has_share, is_counted_share, is_metric, is_of_ratio
-from holter.ingest.console.number_lists import values_of_lists, with_words, without_calls
+from holter.ingest.console.number_lists import values_of_lists, with_words
 from holter.ingest.console.numbers_behind import name_of_value, scale_of_spread
 from holter.ingest.metric_names import is_metric_name
+from holter.ingest.printed_numbers import without_calls
 from holter.translated_words import in_english
 
 _MANY_METRICS = 3
@@ -86,7 +87,8 @@ _FULL_WIDTH: dict[int, int | str] = {
 """Punctuation of Chinese and Japanese, which is as wide as a letter, and that of ASCII."""
 _NAME_AHEAD = re.compile(
     r"(?<![\w.@])(?!(?:INFO|DEBUG|WARNING|[Tt]he)\b)([A-Za-z][\w@-]{0,40}(?: [\w@-]{1,40}){0,5}?)"
-    r"(?: \([a-z ]{1,30}\))? (?:(?:at|in|on|after|over|for|of|@) |(?=(?i:epoch|step|iter(?:ation)?|batch)\b))"
+    r"(?: \([a-z ]{1,30}\))? "
+    r"(?:(?:at|in|on|after|during|over|for|of|@) |(?=(?i:epoch|step|iter(?:ation)?|batch)\b))"
 )
 """A name before what is counted: `loss at step 5: 2.3`, `Loss epoch[0] = 2.3`."""
 _LOSS_OF_DATA = re.compile(r"(?i)(?:train(?:ing)?|val(?:id(?:ation)?)?|test(?:ing)?|eval(?:uation)?)[ _]loss")

@@ -13,7 +13,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, count, pairwise
+from itertools import chain, count, islice, pairwise
 
 from holter.ingest.console.line_fields import NumberField, number_fields
 from holter.ingest.console.line_tokens import split_numbers
@@ -29,11 +29,13 @@ from holter.ingest.offline.counted_lines import (
     are_counts,
     counted_rows,
     counting_columns,
+    counts_evenly,
     is_number,
     is_share,
     layout_of,
     with_separate_counts,
 )
+from holter.ingest.offline.measured_columns import LEAST_OF_NUMBERS
 
 _SPACES = re.compile(r"[ \t]+")
 _NAME_ALONE = re.compile(r"\s?[,;]\s{0,4}([A-Za-z][\w./@-]{0,40}(?: [\w./@-]{1,40}){0,3})\s?[,;]\s{0,4}")
@@ -103,18 +105,17 @@ def counted_table(lines: Sequence[str]) -> Cells:
     """
     lines = with_separate_counts(lines)
     forms = _forms(lines)
-    leads = (lead for form in _leading(forms) if (lead := _table_of_lead(form, forms, lines)) is not None)
-    lead = next(leads, None)
-    if lead is None:
-        return []
-    of_lead = {*lead.form.places}
-    others = (form for form in forms if form.places[0] not in of_lead)
-    tables = [lead, *(table for form in others if (table := _table_along(form, lead)) is not None)]
     different = len({line for line in lines if line})
-    is_most = sum(len(table.steps) for table in tables) >= _LEAST_SHARE_OF_ALL * different
-    if not is_most and len(lead.steps) < _LEAST_SHARE * different:
-        return []
-    return _side_by_side(tables)
+    leads = (lead for form in _leading(forms) if (lead := _table_of_lead(form, forms, lines)) is not None)
+    for lead in chain(islice(leads, 1), _headings(forms)):
+        of_lead = {*lead.form.places}
+        others = (form for form in forms if form.places[0] not in of_lead)
+        tables = [lead, *(table for form in others if (table := _table_along(form, lead)) is not None)]
+        is_most = sum(len(table.steps) for table in tables) >= _LEAST_SHARE_OF_ALL * different
+        has_values = bool(lead.names) or len(tables) > 1
+        if has_values and (is_most or (lead.names and len(lead.steps) >= _LEAST_SHARE * different)):
+            return _side_by_side(tables)
+    return []
 
 
 def _leading(forms: Sequence[_Form]) -> Iterator[_Form]:
@@ -126,6 +127,20 @@ def _leading(forms: Sequence[_Form]) -> Iterator[_Form]:
             tried += 1
         if tried == _MOST_LEADS or (tried and _has_names_alone(form, is_metric=True)):
             return
+
+
+def _headings(forms: Sequence[_Form]) -> Iterator[_Table]:
+    """Forms of lines that have nothing but a count, whatever that is of, above those of what was measured.
+
+    `Image no. 100` above `hits = 0.5`: as many lines of each, in turn, show that one is the other's step.
+    """
+    for form in forms:
+        is_alone = len(form.texts) == 2 or (len(form.texts) == 3 and len({*form.column(1)}) == 1)
+        text = "".join(form.texts)
+        if not is_alone or len(form.rows) < LEAST_OF_NUMBERS or OF_TRAININGS.search(text) is not None:
+            continue
+        if any(map(str.isalpha, text)) and counts_evenly(column := form.column(0)):
+            yield _Table(form, [*map(int, column)], {})
 
 
 def _forms(lines: Sequence[str]) -> list[_Form]:
@@ -243,6 +258,8 @@ def _steps_along(form: _Form, lead: _Table, *, is_alike: bool) -> tuple[list[int
         if _is_in_place(form.places, steps, lead):
             return steps, range(index + 1, count)
     above = [bisect_left(lead.form.places, place) - 1 for place in form.places]
+    if above[0] < 0 and not lead.names and form.places[-1] < lead.form.places[-1]:
+        above = [row + 1 for row in above]  # the count is below what was measured
     if above[0] >= 0:
         steps = [lead.steps[row] for row in above]
         epochs = [int(lead.epochs[row]) for row in above] if lead.epochs else []
@@ -254,7 +271,18 @@ def _steps_along(form: _Form, lead: _Table, *, is_alike: bool) -> tuple[list[int
         is_once = len({*above}) == len(above)
         if is_once and _has_names_alone(form, is_metric=len(above) < _LEAST_IN_TURN * len(lead.steps)):
             return steps, range(count)
+    if form.places[0] > lead.form.places[-1] and _measures_alone(form):
+        return [*range(lead.steps[-1] + 1, lead.steps[-1] + 1 + len(form.rows))], range(count)
     return None
+
+
+def _measures_alone(form: _Form) -> bool:
+    """Whether rows measure something again and again without a count: the next stages of a training."""
+    if len(form.rows) < LEAST_OF_NUMBERS or shape_of(form.texts).counters:
+        return False
+    known = [field.index for field in number_fields(form.texts) if is_metric_name(field.name)]
+    columns = [column for at in known if _varies(column := form.column(at))]
+    return bool(columns) and all(map(_have_fractions, columns))
 
 
 def _is_in_place(places: Sequence[int], steps: Sequence[int], lead: _Table) -> bool:
@@ -311,6 +339,7 @@ def _side_by_side(tables: Sequence[_Table]) -> Cells:
         (place, step, {name: row[index].replace(",", "") for index, name in named.items()})
         for table, named in zip(tables, names, strict=True)
         for place, step, row in zip(table.form.places, table.steps, table.form.rows, strict=True)
+        if named
     )
     return [
         ["step", *header],
@@ -339,7 +368,7 @@ def _unique_names(tables: Sequence[_Table]) -> list[dict[int, str]]:
 
 
 def _words_of(table: _Table, index: int, tables: Sequence[_Table]) -> Iterator[str]:
-    """The words before a number that not all numbers of the same name in other tables have before them."""
+    """The words before a number that none of the same name in other tables has before it, else not all."""
     others = [
         {*_words_before(other, at)}
         for other in tables
@@ -347,9 +376,11 @@ def _words_of(table: _Table, index: int, tables: Sequence[_Table]) -> Iterator[s
         for at, name in other.names.items()
         if name == table.names[index]
     ]
-    common = set.intersection(*others) if others else {*_words_before(table, index)}
-    if own := [word for word in _words_before(table, index) if word not in common]:
-        yield " ".join(own[:_MOST_WORDS])
+    words = _words_before(table, index)
+    for common in (set.union(*others), set.intersection(*others)) if others else ():
+        if own := [word for word in words if word not in common]:
+            yield " ".join(own[:_MOST_WORDS])
+            return
 
 
 def _words_before(table: _Table, index: int) -> list[str]:

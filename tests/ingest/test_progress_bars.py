@@ -508,3 +508,17 @@ def test_bars_that_begin_in_a_later_epoch_go_on(tmp_path: Path) -> None:
     run = read_log(tmp_path, "Reading the images\n" + text)
     assert run.attempts == 1
     assert steps_of(run)["train/loss"] == [*range(200, 310, 20)]
+
+
+def test_a_bar_with_nothing_but_unknown_names_and_exponents_before_it(tmp_path: Path) -> None:
+    bars = "\r".join(
+        f"[Solve] all:{n}.75e-01 inner:1.{n}e-03/2.{n}e-03/3.{n}e-04 rim:4.{n}e-03/5.{n}e-02:"
+        f"  {10 * n}%|██   | "
+        f"{n}/10 [00:0{n}<00:09,  1.50it/s]"
+        for n in range(1, 10)
+    )
+    run = read_log(tmp_path, f"--- Phase 1: Solve ---\n  0%|     | 0/10 [00:00<?, ?it/s]\r{bars}\n")
+    names = ("all", "inner", "inner 2", "inner 3", "rim", "rim 2")
+    assert steps_of(run) == {name: [*range(1, 10)] for name in names}
+    values = {key.metric: series.value.tolist() for key, series in run.data.series.items()}
+    assert values["rim 2"] == [float(f"5.{n}e-02") for n in range(1, 10)]

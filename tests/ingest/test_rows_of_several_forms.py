@@ -303,3 +303,40 @@ def test_rows_with_two_known_metrics_may_begin_with_anything(tmp_path: Path) -> 
     rows = "".join(f"Item: {n * 7 % 5}\tReward: 0.{n:02}\tMean Reward: 0.{n + 20}\n" for n in N)
     steps = steps_of(read_log(tmp_path, rows))
     assert steps["Reward"] == steps["Mean Reward"] == [*range(20)]
+
+
+def test_the_count_of_a_block_may_have_any_name(tmp_path: Path) -> None:
+    text = "".join(f"REPORT\n  Portion = {50 * n}\n  rho = 0.00{40 - n}\n  Right = {n}.25%\n\n" for n in N)
+    assert_steps(tmp_path, text, {name: [50 * n for n in N] for name in ("rho", "Right")})
+
+
+def test_the_count_of_a_value_may_be_on_the_line_above_with_any_name(tmp_path: Path) -> None:
+    text = "+ ./fit\n" + "".join(f"Pic No. {50 * n}\nHits so far: 0.{n:02}\n" for n in N)
+    assert_steps(tmp_path, text, {"Hits so far": [50 * n for n in N]})
+
+
+def test_the_count_of_a_block_may_be_below_it_and_have_a_total(tmp_path: Path) -> None:
+    text = "".join(f"rho = 0.00{40 - n}\nRight = {n}.25%, wrong = 0.{n}5\nLap {n}/20 is over\n" for n in N)
+    assert_steps(tmp_path, text, {name: _TWENTY for name in ("rho", "Right", "wrong")})
+
+
+def test_the_number_of_a_training_is_no_step_of_what_is_below_it(tmp_path: Path) -> None:
+    run = read_log(
+        tmp_path, "".join(f"Fold {n}\nrho = 0.00{40 - n}\nRight = {n}.25%\n\n" for n in range(1, 8))
+    )
+    assert not any(steps != [0] for steps in steps_of(run).values())
+
+
+def test_records_without_a_count_behind_those_with_one_go_on(tmp_path: Path) -> None:
+    text = "".join(f"fit: Stage1 : m = {n}, rmse = 6.{99 - n}, fit = 0.{n:02}\n" for n in N)
+    text += "Interval: [1.25, 2.5]\n" + "".join(
+        f"Stage {n // 11 + 2} pass rmse = 3.{99 - n}, fit = 0.{n:02}\n" for n in N
+    )
+    run = read_log(tmp_path, text)
+    assert run.attempts == 1
+    assert steps_of(run) == {
+        "rmse": _TWENTY,
+        "Stage1 m/fit": _TWENTY,
+        "pass rmse": [*range(21, 41)],
+        "Stage pass/fit": [*range(21, 41)],
+    }

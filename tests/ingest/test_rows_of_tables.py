@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.log_runs import read_log, steps_of
+from tests.support.log_runs import assert_steps, read_log, steps_of
 
 EPOCHS = (1, 2, 3)
 FORMS = {
@@ -171,3 +171,42 @@ def test_rows_at_parts_of_epochs_are_numbered(first: float, tmp_path: Path) -> N
     run = read_log(tmp_path, text + resumed)
     assert run.attempts == 2
     assert steps_of(run)["Loss"] == [*range(begin, begin + 9), *range(begin + 4, begin + 9)]
+
+
+def _table_with_a_late_step(columns: int, steps: range) -> tuple[str, list[str]]:
+    """The names of columns in the order of the alphabet, among them the step, and rows of numbers below."""
+    names = [*(f"acc_{number}" for number in range(columns)), "epoch", "loss", "step", "time"]
+    rows = [
+        [
+            *(f"0.{step}{number}" for number in range(columns)),
+            f"{step / 7:.8f}",
+            f"1.{step}",
+            f"{step}",
+            "0.25",
+        ]
+        for step in steps
+    ]
+    head, *lines = ("  ".join(cell.ljust(12) for cell in row) + "\n" for row in (names, *rows))
+    return head, lines
+
+
+def test_a_column_that_counts_may_be_behind_others(tmp_path: Path) -> None:
+    head, rows = _table_with_a_late_step(4, range(100, 700, 100))
+    setup = "Environment:\n\tPython: 3.11.2\nArgs:\n\tseed: 0\n\tbatch_size: 16\nHParams:\n\tlr: 5e-05\n"
+    names = ("acc_0", "acc_1", "acc_2", "acc_3", "loss", "time")
+    assert_steps(tmp_path, setup + head + "".join(rows), {name: [*range(100, 700, 100)] for name in names})
+
+
+def test_rows_are_of_an_earlier_table_of_their_width(tmp_path: Path) -> None:
+    (wide, wide_rows), (narrow, narrow_rows) = (
+        _table_with_a_late_step(columns, range(begin, begin + 800, 200))
+        for columns, begin in ((4, 100), (3, 200))
+    )
+    in_turn = "".join(f"{one}{other}" for one, other in zip(wide_rows[1:], narrow_rows[1:], strict=True))
+    text = wide + wide_rows[0] + narrow + narrow_rows[0] + in_turn
+    both = [*range(100, 900, 100)]
+    assert_steps(
+        tmp_path,
+        text,
+        {"acc_3": both[::2], **{name: both for name in ("acc_0", "acc_1", "acc_2", "loss", "time")}},
+    )

@@ -521,7 +521,7 @@ _BAR_OF_SIGNS = (
 _BAR_OF_RICH = (
     rb"\xe2\x94\x81 {1,200}(?:\d{1,3}%% {1,4})?\d{1,9}/\d{1,9} (?:%s )?(?:\d{1,3}:\d\d|-:-)" % b"\xe2\x80\xa2"
 )
-_FRACTION_BEFORE_BAR = rb"(?:^|[ :=(|\r])-?\d+\.\d+(?:[^\r\n\w/][^\r\n]*)?: {1,4}\d{1,3}%\|"
+_FRACTION_BEFORE_BAR = rb"(?:^|[ :=(|\r])-?\d+\.\d+(?:[eE][-+]?\d+)?(?:[^\r\n\w/][^\r\n]*)?: {1,4}\d{1,3}%\|"
 DIALECT = ConsoleDialect(
     name="progress-bars",
     signature=LinearPattern(

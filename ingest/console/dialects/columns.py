@@ -3,8 +3,8 @@
 `epoch  train_loss  valid_loss  accuracy  time` of fastai and skorch, `Iter  Train Loss  Remaining Time` of
 scikit-learn, `E  #  LOSS NER  SCORE` of spaCy. Their names are separated by two spaces or more, tabs, commas
 or semicolons, right above rows of as many numbers also by single spaces; their numbers by any of these.
-Behind columns of other things, such as dates, may be that which counts; the first one may name the data of
-each row: `Dataset  Epoch  Accuracy` above `eval  3  0.9`.
+Behind columns of other things, such as dates, may be that which counts, above rows of numbers alone behind
+any; the first one may name the data of each row: `Dataset  Epoch  Accuracy` above `eval  3  0.9`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind
 from holter.ingest.console.grouped_columns import names_of_groups
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_words import DATA_SPLIT
+from holter.ingest.console.pattern_search import LinearPattern
 from holter.ingest.console.plain_line import axis_state
 from holter.ingest.console.step_axis import Counts, is_end_of_epoch, training_step
 from holter.ingest.console.table_rows import (
@@ -54,6 +55,8 @@ _REMARKS = frozenset({"note", "notes", "comment", "comments", "remark", "remarks
 _LENGTH = ("episode", "steps")
 """An axis, and the name of what each episode has so many of."""
 _MAX_COLUMNS = 64
+_MOST_HEADINGS = 8
+"""Tables in turn whose names of columns are known."""
 _LEAST_CELLS = 2
 _BETWEEN_CELLS = rb"(?: {2,40}| ?\t ?| {0,8}[,;] {0,8})"
 _AXIS = (
@@ -71,12 +74,29 @@ _METRICS = (
     rb"(?=[^|:=\n\d ])[^|:=\n]{0,400}(?:loss|acc|score|error|auc|rmse|reward|cost|deviance)[^|:=\n]{0,400}"
 )
 _HEADING = re.compile(rb"(?im)^" + _NAMED + rb"(?: |%s)" % _BETWEEN_CELLS + _METRICS + rb"$")
+_GAP = rb"(?: {2,40}+|[ ]?\t[ \t]{0,8}+)"
+_NAME = rb"[A-Za-z][\w./@%-]{0,40}+"
+_COUNTS_LATER = (
+    rb"[ \t]{0,20}+(?=(?:" + _NAME + _GAP + rb"){3})"
+    rb"(?=[^\n]{0,1600}[ \t](?:epochs?|iter(?:ation)?s?|(?:global_)?steps?|episode|round)[ \t\r\n])"
+    rb"(?=[^\n]{0,1600}(?:loss|acc|score|error|auc|rmse|reward|cost))"
+    rb"(?:" + _NAME + _GAP + rb"){3,63}+(?:" + _NAME + rb")?[ \t\r]{0,40}$"
+)
+"""Names of columns of which one behind some others counts, as in the order of the alphabet."""
+_LATER_HEADING = re.compile(rb"(?im)^" + _COUNTS_LATER)
+_CELL = rb"(?:[-+]?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf))"
+_CELLS = rb"[ \t]*" + _CELL + rb"(?:[ \t]+" + _CELL + rb"){3,}[ \t\r]*$"
+"""A row of such a table, of numbers alone."""
 _OTHER_HEADING = re.compile(rb"(?im)^" + _NAMED + _BETWEEN_CELLS + rb"(?=[A-Za-z])[^|:=\d\n]{1,400}$")
 """Names of columns of which none need be that of a metric, below a table with the same first one."""
 _TABLE = re.compile(
     rb"(?im)^" + _NAMED + rb"(?: {2,40}| ?\t ?)" + _METRICS + rb"$"
-    # between commas or single spaces, and rows of numbers right below: else it may be a sentence
     rb"|^"
+    + _COUNTS_LATER
+    + rb"\n"
+    + _CELLS
+    # between commas or single spaces, and rows of numbers right below: else it may be a sentence
+    + rb"|^"
     + _NAMED
     + rb"(?: | {0,8}[,;] {0,8})"
     + _METRICS
@@ -88,6 +108,7 @@ _TABLE = re.compile(
 _NUMBERS = re.compile(
     rb"(?m)^(?:" + _COUNTED + rb"|" + _PART + rb")(?:%s| [-+.\dniNI])[^|=\n]{0,1600}$" % _BETWEEN_CELLS
 )
+_CELLS_ALONE = LinearPattern(rb"(?im)^" + _CELLS)
 
 
 def _names(line: str, state: DialectState) -> None:
@@ -98,6 +119,10 @@ def _names(line: str, state: DialectState) -> None:
     if any(is_metric_name(name) for names in _possible_names(heading) for name in names):
         state["names of columns"], state["places of columns"] = heading, line
         state["data of table"] = axis_state(state).get("evaluating", "")
+        headings = state.get("headings by width", {})
+        if len(headings) < _MOST_HEADINGS:
+            width = str(len(_BETWEEN.split(heading)))
+            state["headings by width"] = {**headings, width: (heading, line)}
     else:
         state.pop("names of columns", None)
 
@@ -128,8 +153,7 @@ def _row(line: str, state: DialectState) -> LineValues | None:
     """The numbers of a line with a cell for each column."""
     # `No log` is that of a Trainer in a notebook
     row = _MARK.sub("", line.strip(), count=1).replace("No log", "-")
-    heading = state.get("names of columns", "")
-    places = state.get("places of columns", "")
+    heading, places = _heading_of(row, state)
     names, cells = _cells_between_tabs(line, places) or _named_cells(row, heading)
     if not names and cells and places[:1] == " ":
         names, cells = _behind_index(row, heading) or ([], cells)
@@ -182,6 +206,22 @@ def _row(line: str, state: DialectState) -> LineValues | None:
     enter_section({Counter.EPOCH: (step, 0)}, plain)
     labels = with_subjects(with_data_set(section_labels(plain), lower, cells), subjects)
     return LineValues(step, values, labels=labels)
+
+
+def _heading_of(row: str, state: DialectState) -> tuple[str, str]:
+    """The names of columns above a row, and where they are printed.
+
+    Those of an earlier table if this has as many columns as the row has numbers, and that above has not:
+    several programs print to one text.
+    """
+    heading, places = state.get("names of columns", ""), state.get("places of columns", "")
+    others: dict[str, tuple[str, str]] = state.get("headings by width", {})
+    if len(others) > 1:
+        width = len(row.split())
+        known = others.get(str(width))
+        if known is not None and all(len(names) != width for names in _possible_names(heading)):
+            return known[0], known[1]
+    return heading, places
 
 
 def _named_cells(row: str, heading: str) -> tuple[list[str], list[str]]:
@@ -273,7 +313,9 @@ DIALECT = ConsoleDialect(
     signature=_TABLE,
     kinds=(
         LineKind(pattern=_HEADING, parse=_names),
+        LineKind(pattern=_LATER_HEADING, parse=_names),
         LineKind(pattern=_OTHER_HEADING, parse=_names_of_next),
         LineKind(pattern=_NUMBERS, parse=_row),
+        LineKind(pattern=_CELLS_ALONE, parse=_row),
     ),
 )

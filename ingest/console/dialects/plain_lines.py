@@ -66,6 +66,7 @@ from holter.ingest.console.training_sections import (
 )
 from holter.ingest.lines import line_around
 from holter.ingest.metric_names import is_metric_name
+from holter.ingest.printed_numbers import BEFORE_NUMBER
 from holter.ingest.text_encoding import in_encodings, words_in_encodings
 from holter.translated_words import COUNTERS, METRICS
 
@@ -246,8 +247,9 @@ _METRIC_ALONE = LinearPattern(
     + rb")"
     + _COLOUR
     + _SPACE
-    + rb"{0,4}(?:is:? {1,8}|[-=]{1,3}> {0,8}|- )?(?:array|tensor)?[\[(]{0,2}[\"']?"
-    rb"[-+]?(?:\.?\d|nan|inf|np\.float)"
+    + rb"{0,4}(?:is:? {1,8}|[-=]{1,3}> {0,8}|- )?[\[\](]{0,2}[\"']?"
+    + BEFORE_NUMBER
+    + rb"[-+]?(?:\.?\d|nan|inf)"
     rb"|(?:loss|reward|return|fitness|score|accuracy)\) {0,4}[:=] {0,4}[-+]?\d"  # `max(fitness): 0.3`
     # `trainLoss0.5`, `val_acc0.9`
     rb"|[a-z_](?:loss|acc(?:uracy)?|perplexity|error|reward|score)\d{1,9}\.\d{1,20}(?:[ \t\r,;:|)\]]|$)"
@@ -264,7 +266,7 @@ _METRIC_ALONE = LinearPattern(
     rb"|(?:accuracy|loss|error|precision|recall) (?:of|on|for)[ \w]{1,60}(?::[ \w]{1,30})?"
     rb"(?: is| ?[:=])[ \t]{1,8}\d"
     rb"|\(['\"][^'\"\n]{0,40}(?:loss|acc(?:uracy)?|error|auc|iou|dice|psnr|reward|score)\w{0,20}"
-    rb"[:= ]{0,3}['\"], {0,2}['\"]?\[?(?:array\(|tensor\()?-?\d"
+    rb"[:= ]{0,3}['\"], {0,2}['\"]?\[?" + BEFORE_NUMBER + rb"-?\d"
     rb"|(?:metrics|results?|scores?)[ )\]]{0,4}[:=] {0,4}\{['\"][\w @./-]{1,40}['\"]: {0,4}[-+]?\d"
 )
 _NUMBER_ALONE = LinearPattern(

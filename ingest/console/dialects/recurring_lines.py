@@ -37,7 +37,7 @@ from holter.ingest.console.subjects_above import labels_below, subject_labels
 from holter.ingest.console.training_sections import section_labels
 from holter.ingest.console.values import parse_time
 from holter.ingest.metric_names import is_metric_name
-from holter.ingest.printed_numbers import without_objects
+from holter.ingest.printed_numbers import BEFORE_NUMBER, without_objects
 
 _NAME = r"([A-Za-z][\w@/.-]{0,30}(?: [A-Za-z][\w-]{0,30}){0,3})"
 _NAME_AND_NUMBER = re.compile(r"(?:^|[\]>|:-] )[ \t]{0,20}" + _NAME + r"[ \t]{1,20}[-+]?[\d.]+%?\s*$")
@@ -215,7 +215,11 @@ RECURRING_LINES = LineKind(
         rb"|^[ \t]{0,8}[Mm](?:ax|in)(?:imum)? val(?:ue)? (?:in|of) [^\n]{1,60} is {1,4}[-+]?\d"
         rb"|^(?:[^\n]{0,60}[\]>|:-] )?[ \t]{0,20}" + _NAME.encode() + rb"[ \t]{1,20}[-+]?\d{0,12}\.\d{1,12}"
         rb"%?[ \t\r]{0,8}$"
-        rb"|^[ \t]{0,20}" + _NAME.encode() + rb"[ \t]{0,12}[:=]?[ \t]{1,20}(?:tensor|array)\(\[?[-+]?\d"
+        rb"|^[ \t]{0,20}"
+        + _NAME.encode()
+        + rb"[ \t]{0,12}(?:[:=]|[-=]>)?[ \t]{1,20}"
+        + BEFORE_NUMBER.removesuffix(b"?")
+        + rb"[-+]?\d"
         # `Match percent 49%`; how much of something else is done is said so, too
         rb"|(?i:percent(?:age)?|rate|ratio|share)[ \t]{1,20}\d{1,3}%[ \t\r]{0,8}$"
     ),
