@@ -12,6 +12,7 @@ from holter.ingest.console.dialect import DialectState, LineValues
 from holter.ingest.console.evaluated_parts import (
     data_of_parts,
     end_evaluation,
+    heading_of_layout,
     heading_of_line,
     note_data,
     note_evaluation,
@@ -375,6 +376,9 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
         return _at_step(at_row, line, shape, numbers, axis)
     ahead = text_before(parts, shape.metrics[0]) if shape.metrics else ""
     evaluating = heading_of_line(ahead, axis)
+    if not (shape.split or shape.is_of_training):
+        layout = shape.kind if len(shape.metrics) > 1 else str(template)
+        evaluating = heading_of_layout(layout, evaluating, axis)
     # lines of which only the numbers differ are losses of batches, unlike rows that name what they are of
     names = [field.name for field in shape.metrics]
     subject = subject_labels((metric_name(name, evaluating) for name in names), axis)
