@@ -23,7 +23,7 @@ _KNOWN = ROWS | {"label"}
 
 
 class _Rows(NamedTuple):
-    """The last row of a layout: its step and number, the number of the first row, and what the numbers are."""
+    """The last row of a layout: its step and number, the first number, and what the numbers are."""
 
     step: float
     number: int
