@@ -16,6 +16,11 @@ from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_settings import is_setting
 
 _MOST_NAMES = 256
+_MOST_LAYOUTS = 64
+_LEAST_HEADED = 3
+"""Headings of the same data above all lines of a layout, which show that it is always of this data."""
+_OF_SEVERAL = 0
+"""The number of headings of a layout that came without one, or below those of other data."""
 _OF_ALL_DATA = re.compile(r"(?i)eval")
 _TRAINING_AHEAD = re.compile(
     r"(?:^|[\s\[(|])(?:[Tt]rain(?:ing)?|TRAIN(?:ING)?)[\])]?(?: (?:set|data))?[ \t]{0,4}[-:|>]{1,2} $"
@@ -46,6 +51,24 @@ def heading_of_line(text: str, state: dict[str, Any]) -> str:
     data: str = state.get("evaluating", "")
     is_of_training = _TRAINING_AHEAD.search(text) is not None
     return "" if is_of_training and _OF_ALL_DATA.match(data) is None else data
+
+
+def heading_of_layout(layout: str, data: str, state: dict[str, Any]) -> str:
+    """The data of a line: `data` of the heading that it is below, or that of the headings of all before it.
+
+    Lines of one layout that all came below headings of the same data are of this data without one, too:
+    programs evaluate once more at the end and announce nothing.
+    """
+    layouts: dict[str, list[Any]] = state.setdefault("layouts below headings", {})
+    known = layouts.get(layout)
+    if known is None:
+        if len(layouts) < _MOST_LAYOUTS:
+            layouts[layout] = [data, 1 if data else _OF_SEVERAL]
+        return data
+    if not data and known[1] >= _LEAST_HEADED:
+        return str(known[0])
+    known[1] = known[1] + 1 if data == known[0] and known[1] != _OF_SEVERAL else _OF_SEVERAL
+    return data
 
 
 def note_evaluation(data: str, state: dict[str, Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from holter.ingest.console.line_words import DATA_SPLIT, EPOCHS, OTHERS
+from holter.ingest.console.line_words import DATA_SPLIT, DATA_TAG, EPOCHS, OTHERS, SHORT_DATA
 from holter.ingest.metric_names import is_metric_name
 from holter.translated_words import in_english
 
@@ -22,13 +22,19 @@ def unique_name(name: str, section: str, names: Collection[str]) -> tuple[str, s
     last one is `Val loss`.
     """
     words = name.split(" ")
-    if DATA_SPLIT.fullmatch(in_english(words[0]).strip()):
+    if _data_of_word(words[0]) is not None:
         section = name if len(words) == 1 else words[0]
     elif name in names and not section and (data := _data_of_last(names)):
         name = f"{data} {name}"
     elif section and not _names_data(name) and (name in names or _continues(section, name, names)):
         name = f"{section} {name}"
     return numbered(name, names), section
+
+
+def _data_of_word(word: str) -> re.Match[str] | None:
+    """The data that a word names, also in a short form or with a word behind it: `Test.`, `test-set`."""
+    text = in_english(word).strip()
+    return DATA_TAG.fullmatch(text[:-1] if SHORT_DATA.fullmatch(text) is not None else text)
 
 
 def _names_data(name: str) -> bool:
@@ -65,7 +71,7 @@ def _is_evaluated(section: str, name: str, names: Collection[str]) -> bool:
 
     A name that nobody knows is, where the line has nothing but those of this evaluation.
     """
-    found = DATA_SPLIT.fullmatch(in_english(section).strip())
+    found = _data_of_word(section)
     if found is None or not found[2] or _OF_TRAINING.search(name):
         return False
     others = [other.lower() for other in names if other.lower().split()[-1] not in EPOCHS | OTHERS]

@@ -93,12 +93,18 @@ STOP_WORDS = frozenset(
     {"to", "at", "in", "of", "for", "from", "with", "after", "on", "the", "and", "took", "by", "than", "over",
      "is", "was", "be", "last", "every", "per", "vs"}
 )  # fmt: skip
-DATA_SPLIT = re.compile(
+_DATA = (
     r"(?<![\w./])(?<!\w-)(?:(train(?:ing)?|trn)"
     r"|(eval(?:uation|uated?|uating)?|valid(?:ation|at(?:e|ing))?|val|test(?:ing)?|dev|cv(?= batch)))"
-    r"(?![\w/-]|\.\w)",
-    re.I,
 )
+_NO_LONGER_WORD = r"(?![\w/-]|\.\w)"
+DATA_SPLIT = re.compile(_DATA + _NO_LONGER_WORD, re.I)
+DATA_TAG = re.compile(
+    _DATA + r"(?:[_-](?:set|split|data(?:set)?|phase|mode|stage|loop))?" + _NO_LONGER_WORD, re.I
+)
+"""The same with a word that says nothing more, as in the tag before a line: `[TEST_SET] loss: 0.5`."""
+SHORT_DATA = re.compile(r"(?:train|trn|val|valid|eval|test|dev)\.", re.I)
+"""Data in a short form: `Test. Acc.: 0.9`."""
 BEFORE_MESSAGE = re.compile(
     r"(?:[^A-Za-z]|\b(?:INFO|DEBUG|WARN(?:ING)?|root|(?:__)?main(?:__)?)\b|(?<=(?:INFO|EBUG|NING):)[\w.-]+:"
     r"|\b[\w.]{1,60}(?= (?:- )?(?:INFO|DEBUG|WARN))|\b[\w./-]{1,80}\.py:(?:[\w<>.]{1,60}:)?"

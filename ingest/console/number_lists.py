@@ -61,7 +61,7 @@ _NUMBERED_PARTS = re.compile(
     rf"(?P<others>(?: ?[,;|]? {{1,2}}(?P=word) \d{{1,3}} ?[:=] ?{_NUMBER}%?)+)[\])}}]?"
 )
 """Values of several of one kind, told apart by their numbers: `Q loss: [agent 0: 0.5, agent 1: 0.4]`."""
-_NUMBERED_PART = re.compile(rf"([A-Za-z-]+ \d+) ?[:=] ?({_NUMBER})%?")
+_NUMBERED_PART = re.compile(rf"(?<![A-Za-z-])([A-Za-z-]{{1,40}} \d{{1,9}}) ?[:=] ?({_NUMBER})%?")
 _BETWEEN_LISTS = "]: ["
 _RANKED_LISTS = re.compile(
     r"(?P<name>[A-Za-z][\w-]{0,20}@)\[(?P<ranks>\d{1,4}(?:, ?\d{1,4}){1,15})\](?P<rest>)"

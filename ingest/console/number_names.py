@@ -11,6 +11,7 @@ from holter.ingest.console.line_words import (
     EPOCHS,
     LEVELS,
     OTHERS,
+    SHORT_DATA,
     STEPS,
     STOP_WORDS,
     SUFFIXES_OF_FILES,
@@ -178,7 +179,8 @@ def name_before(text: str) -> NumberName:
         word = match.group()
         if match.end() != begin and bare[match.end() : begin].strip(" "):
             break  # something else is between the words
-        if word in LEVELS or (words and _is_end_of_sentence(word)):
+        is_data = SHORT_DATA.fullmatch(word) is not None and not bare[cut : match.start()].strip()
+        if word in LEVELS or (words and not is_data and _is_end_of_sentence(word)):
             break  # the end of a sentence, and no short form such as `Val.`
         if words and _FILE.search(word) is not None:
             break  # the value of another name: `image: cat.jpg iter: 10`

@@ -12,6 +12,7 @@ from holter.ingest.console.dialect import DialectState, LineValues
 from holter.ingest.console.evaluated_parts import (
     data_of_parts,
     end_evaluation,
+    heading_of_layout,
     heading_of_line,
     note_data,
     note_evaluation,
@@ -27,6 +28,7 @@ from holter.ingest.console.evaluation_steps import (
     is_passed,
     step_of_next,
 )
+from holter.ingest.console.identified_rows import identity_of_row
 from holter.ingest.console.line_bests import named_best
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_data import ends_epoch, names_behind_data
@@ -383,6 +385,9 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
         return _at_step(at_row, line, shape, numbers, axis)
     ahead = text_before(parts, shape.metrics[0]) if shape.metrics else ""
     evaluating = heading_of_line(ahead, axis)
+    if not (shape.split or shape.is_of_training):
+        layout = shape.kind if len(shape.metrics) > 1 else str(template)
+        evaluating = heading_of_layout(layout, evaluating, axis)
     # lines of which only the numbers differ are losses of batches, unlike rows that name what they are of
     names = [field.name for field in shape.metrics]
     subject = subject_labels((metric_name(name, evaluating) for name in names), axis)
@@ -421,6 +426,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     measures = split or "heading" in axis or any(map(is_named_as_measured, shape.metrics))
     row = "" if shape.about is not None else row_name(parts, shape)
     is_best = is_of_best(parts, shape)
+    identity = identity_of_row(template, step, shape, numbers, axis)
     lists = values_of_lists(tuple(parts[::2]))
     counted = confusion_counts(names)
     values = {}
@@ -430,7 +436,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
         value = value_of(numbers[field.index])
         if value is None or is_one_of_several(parts, field.index):
             continue
-        if is_of_model(field.name):
+        if is_of_model(field.name) or (identity is not None and not at):
             continue
         is_known = is_in_block or is_metric_name(field.name) or field.name in counted
         is_measured = is_marked_as_measured(parts, lists.get(field.index, field.index))
@@ -457,12 +463,14 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     note_data(stated, names[0], axis)
     if numbered is not None:
         subject = {**subject, **labels_of_evaluation(numbered, int(step), axis)}
+    subject = {**subject, **(identity or {})}
     labels = labels_below(subject, labels_of_line(shape, numbers, axis))
     if shape.about is None and numbered is None:
         if is_part and not of_parts and (of_data := parts_of_evaluation(values, int(step), axis)):
             note_again(of_data, step, axis)
         values = qualified(values, parts, shape, step, axis)
     is_one = shape.about is None and shape.row is None and not (row or subject or numbered)
+    is_one &= identity is None
     if is_one and not is_best and ("heading" in axis or (split and has_steps(axis))):
         step = step_of_next(template, int(step), values, axis)
     note_place(axis)

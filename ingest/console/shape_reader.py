@@ -46,7 +46,7 @@ from holter.ingest.console.line_shapes import (
 )
 from holter.ingest.console.line_subjects import label_of, subject_of, word_of_row
 from holter.ingest.console.line_tokens import is_time
-from holter.ingest.console.line_words import DATA_SPLIT, ENDS, INDEX_WORDS, QUALIFIERS, ROUNDS
+from holter.ingest.console.line_words import DATA_SPLIT, DATA_TAG, ENDS, INDEX_WORDS, QUALIFIERS, ROUNDS
 from holter.ingest.console.logger_lines import logger_line
 from holter.ingest.console.metric_fields import has_share, is_counted_share, is_metric, is_of_ratio
 from holter.ingest.console.number_lists import values_of_lists, with_words
@@ -214,7 +214,7 @@ class _ShapeReader:
 
     def _skip(self, field: NumberField) -> bool:
         """Note the data that the text before a number is about; whether the number itself is nothing."""
-        if (found := DATA_SPLIT.search(in_english(field.before))) is not None:
+        if (found := DATA_TAG.search(in_english(field.before))) is not None:
             data = data_before(found)
             # `loss=1.9 | dev: acc=0.4`: what is before it is of the training
             is_part = bool(self._metrics and self._counters and found[2])

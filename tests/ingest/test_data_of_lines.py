@@ -237,3 +237,45 @@ def test_numbers_behind_those_of_an_evaluation_keep_their_names_where_no_line_of
 ) -> None:
     text = "".join(f"Epoch {n} loss: 0.{n} acc: 0.9\nEpoch {n} val_loss: 0.5 time: 3.{n}\n" for n in N)
     assert steps_of(read_log(tmp_path, text)).keys() == {"loss", "acc", "val_loss", "time"}
+
+
+@pytest.mark.parametrize(
+    ("train", "test", "names"),
+    [
+        ("Train. Acc.: 9{n}% | Loss: 0.{n}", "Test. Acc.: 8{n}% | Loss: 1.{n}", "Test. Acc.,Test. Loss"),
+        ("[TRAIN_SET] Acc: 9{n} Loss: 0.{n}", "[TEST_SET] Acc: 8{n} Loss: 1.{n}", "test/Acc,test/Loss"),
+        ("(train_phase) acc 9{n}, loss 0.{n}", "(val_phase) acc 8{n}, loss 1.{n}", "val/acc,val/loss"),
+        ("train-set acc: 9{n}, loss: 0.{n}", "test-set acc: 8{n}, loss: 1.{n}", "test-set acc,test-set loss"),
+    ],
+)
+@pytest.mark.parametrize("begin", ["Epoch {n}/4 | ", "Epoch {n}/4\n"])
+def test_the_word_for_the_data_before_a_line_is_that_of_all_its_numbers(
+    tmp_path: Path, *, train: str, test: str, names: str, begin: str
+) -> None:
+    again = begin if begin.endswith("| ") else ""
+    text = "".join(f"{begin}{train}\n{again}{test}\n".replace("{n}", str(n)) for n in N)
+    values = {
+        key.metric: points.value.tolist() for key, points in read_log(tmp_path, text).data.series.items()
+    }
+    accuracy, loss = names.split(",")
+    assert values[accuracy] == [81, 82, 83, 84]
+    assert values[loss] == [1.1, 1.2, 1.3, 1.4]
+    [of_training] = [name for name in values if name.lower() == "loss"]
+    assert values[of_training] == [0.1, 0.2, 0.3, 0.4]
+
+
+def test_results_whose_like_were_below_headings_all_along_are_of_their_data_without_one(
+    tmp_path: Path,
+) -> None:
+    text = "".join(
+        f"Epoch {n}\nEpoch: [{n}][1/2] Loss 2.{n}\nEpoch: [{n}][2/2] Loss 1.{n}\n"
+        + "Start to evaluate...\n" * (n < 4)
+        + f"{{'ACC': 0.{n}, 'NMI': 0.3{n}}}\n"
+        for n in N
+    )
+    values = {
+        key.metric: points.value.tolist() for key, points in read_log(tmp_path, text).data.series.items()
+    }
+    assert values["evaluate/ACC"] == [0.1, 0.2, 0.3, 0.4]
+    assert values["evaluate/NMI"] == [0.31, 0.32, 0.33, 0.34]
+    assert "ACC" not in values

@@ -63,3 +63,41 @@ def test_a_rate_of_an_epoch_that_differs_is_read(tmp_path: Path) -> None:
     run = read_log(tmp_path, text)
     assert run.attempts == 1
     assert len(steps_of(run)["Learning rate"]) == 3
+
+
+def epochs_with(rate: str) -> str:
+    """Epochs whose rate is in a line of its own below the heading, first the same and then another one."""
+    return "".join(
+        f"Epoch {n}/6\n{rate.format(lr=f'0.{min(50, 53 - n)}')}\n"
+        + "".join(f"Epoch: [{n}][{at}/40] Loss 1.{n}{at}\n" for at in (0, 20, 40))
+        for n in range(6)
+    )
+
+
+@pytest.mark.parametrize(
+    ("rate", "name"),
+    [
+        ("Adjusted learning rate to {lr}", "learning rate"),
+        ("Adjusting learning rate of group 0 to {lr}.", "learning rate"),
+        ("=> lr was set to: {lr}", "lr"),
+        ("learning rate of group 1 set to {lr}", "learning rate_1"),
+        ("learning rate: {lr}", "learning rate"),
+    ],
+)
+@pytest.mark.parametrize("settings", ["", "SGD (\n    lr: 0.5\n    momentum: 0.9\n)\n"])
+def test_a_rate_that_is_set_at_each_epoch_is_a_series(
+    tmp_path: Path, rate: str, name: str, settings: str
+) -> None:
+    run = read_log(tmp_path, settings + epochs_with(rate))
+    values = {str(key): points.value.tolist() for key, points in run.data.series.items()}
+    assert values.keys() == {"Epoch", "Loss", name}
+    assert values[name] == [0.5, 0.5, 0.5, 0.5, 0.49, 0.48]
+
+
+def test_a_rate_that_stays_the_same_for_long_is_complete(tmp_path: Path) -> None:
+    text = "".join(
+        f"E=1 B={n}0 ppl=9.{n:02}\nCheckpoint [{n}]\tLearning-rate=0.{1 if n < 60 else 2}\n"
+        for n in range(10, 70)
+    )
+    run = read_log(tmp_path, text)
+    assert {str(key): len(points.value) for key, points in run.data.series.items()}["Learning-rate"] == 60

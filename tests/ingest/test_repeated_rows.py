@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path, PurePath
+from typing import Any
 
 import pytest
 
@@ -94,3 +95,31 @@ def read_in_pieces(text: bytes, size: int) -> list[tuple[str, int, float]]:
                 )
         position, state = stream.tell(), dict(reader.state())
     return sorted(points)
+
+
+@pytest.mark.parametrize("distance", [1, 3])
+def test_values_of_a_line_of_another_layout_at_the_same_step_have_a_label(
+    tmp_path: Path, reading: Any, *, distance: int
+) -> None:
+    lines = [
+        line
+        for n in range(1, 7)
+        for line in (f"Epoch {n} lr 0.0{n} loss 2.{n}\n" * (n != 4), f"Epoch {n} loss 1.{n} acc 0.{n}\n")
+    ]
+    assert values_of("".join(lines), tmp_path) == {
+        "lr": [0.01, 0.02, 0.03, 0.05, 0.06],
+        "loss": [2.1, 2.2, 2.3, 2.5, 2.6],
+        "loss{repeat=2}": [1.1, 1.2, 1.3, 1.4, 1.5, 1.6],
+        "acc": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6],
+    }
+    content = "".join(lines).encode()
+    ends = [len("".join(lines[:end]).encode()) for end in range(1, len(lines) + 1)]
+    complete = reading.read_complete("run.log", content)
+    assert reading.read_growing("run.log", content, [*ends[::distance], len(content)]) == complete
+
+
+def test_values_that_a_line_of_another_layout_rounds_are_the_same(tmp_path: Path) -> None:
+    text = "".join(
+        f"Epoch {n} loss 0.12345{n} lr 0.1\nEpoch {n} loss 0.1235 acc 0.{n}\n" for n in range(1, 5)
+    )
+    assert set(values_of(text, tmp_path)) == {"loss", "lr", "acc"}

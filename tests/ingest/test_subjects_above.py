@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.log_runs import assert_steps
+from tests.support.log_runs import assert_steps, read_log
 
 N = range(1, 5)
 
@@ -92,3 +92,27 @@ def test_the_steps_of_values_of_several_subjects(
     text: str, expected: dict[str, list[int]], tmp_path: Path
 ) -> None:
     assert_steps(tmp_path, text, expected)
+
+
+@pytest.mark.parametrize("word", ["Label", "Bin"])
+def test_a_number_that_counts_the_rows_of_a_step_is_their_label(tmp_path: Path, word: str) -> None:
+    text = "".join(
+        f"Epoch[1] Batch[{n}0] - loss: 1.{n}  acc: 46.0%\n"
+        + f"Evaluating on dev set:\n  loss: 0.{n}  acc: 6{n}.5\n"
+        + "".join(f"{word}:   {at}  Prec: 7{at}.{n}  Recall: 8{at}.{n}\n" for at in range(3))
+        for n in range(1, 5)
+    )
+    series = {str(key): points.value.tolist() for key, points in read_log(tmp_path, text).data.series.items()}
+    for at, label in enumerate(("", f"{{{word}=1}}", f"{{{word}=2}}")):
+        assert series[f"dev/Prec{label}"] == [float(f"7{at}.{n}") for n in range(1, 5)]
+        assert series[f"dev/Recall{label}"] == [float(f"8{at}.{n}") for n in range(1, 5)]
+    assert not any("repeat" in name for name in series)
+    assert f"dev/{word}{{{word}=1}}" not in series
+
+
+def test_a_count_before_a_metric_is_no_label(tmp_path: Path) -> None:
+    text = "".join(
+        f"Epoch {n}\nhits: {n + 3} accuracy: 0.{n}\nhits: {2 * n} accuracy: 0.1{n}\n" for n in range(1, 5)
+    )
+    series = {str(key): points.value.tolist() for key, points in read_log(tmp_path, text).data.series.items()}
+    assert set(series) == {"accuracy", "accuracy{repeat=2}"}

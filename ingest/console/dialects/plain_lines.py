@@ -28,6 +28,7 @@ from holter.ingest.console.dialects.names_above import BELOW, METRICS_ALONE, NAM
 from holter.ingest.console.dialects.recurring_lines import RECURRING_LINES, or_recurring
 from holter.ingest.console.dialects.score_tables import SCORE_TABLES
 from holter.ingest.console.dialects.searched_parameters import FITS
+from holter.ingest.console.dialects.set_rates import SET_RATES
 from holter.ingest.console.dialects.stylegan_metrics import STYLEGAN_METRICS
 from holter.ingest.console.dialects.trials import FINISHED_TRIAL, TRIALS
 from holter.ingest.console.dialects.voc_results import VOC_RESULTS
@@ -501,6 +502,7 @@ _OWN_LINES = replace(DIALECT, kinds=_OWN_KINDS).followed_by(
         signature=_EPOCH,
         kinds=(
             NESTED_KEYS,
+            SET_RATES,
             *NAMES_ABOVE,
             FRAMED_SETTINGS,
             *(or_counted(or_recurring(kind), _line_of_own_text) for kind in _WITHOUT_POSITION),
