@@ -109,8 +109,8 @@ class BaselineThresholds(Thresholds):
     floor_quantum: float = 0.5
     """Share of the smallest difference of two values that counts as noise at least: logs are rounded."""
     floor_range: float = 0.005
-    """Share of the range of the latest `size_points` that counts as noise at least, however smooth the
-    curve."""
+    """Share of the range of the points that the size of the noise is measured on that counts as noise at
+    least, however smooth the curve."""
     damping: tuple[float, float] = (0.5, 0.9)
     """Least and greatest share of a trend that continues from one third of `trend_points` to the next."""
     growth: NoiseGrowthThresholds = NoiseGrowthThresholds()
@@ -214,10 +214,10 @@ def _after_first_fall(score: FloatArray, thresholds: BaselineThresholds) -> Floa
     return score[int(np.argmax(is_level)) * size :]
 
 
-def _latest_half(residual: FloatArray, thresholds: BaselineThresholds) -> FloatArray:
-    """The latest half of residuals [n >= 1], on which their size is measured."""
-    half = max(len(residual) // 2, thresholds.fewest_points // 2)
-    return residual[-min(half, thresholds.size_points) :]
+def _latest_half(points: FloatArray, thresholds: BaselineThresholds) -> FloatArray:
+    """The latest half of points [n >= 1], on which the size of the noise is measured."""
+    half = max(len(points) // 2, thresholds.fewest_points // 2)
+    return points[-min(half, thresholds.size_points) :]
 
 
 def _size(recent: FloatArray, thresholds: BaselineThresholds) -> float:
@@ -454,12 +454,14 @@ class LossHistory:
         return _noise_with_tail(sigma, limits.normal_upper_sigmas, limits.normal_far_sigmas, limits)
 
     def usual_changes(self, values: FloatArray) -> FloatArray:
-        """The usual larger change before each of the next values [n]; infinite before the 24th point."""
+        """The usual larger change before each of the next values [n], at least that of the least noise: most
+        changes of a log that is rounded coarsely are 0. Infinite before the 24th point."""
         limits = self.thresholds
         both = np.concatenate((self.value[-limits.changes - 1 :], values))
         missing = limits.changes + 1 - (len(both) - len(values))
         changes = np.concatenate((np.full(missing, np.inf), np.abs(np.diff(both))))
-        return self._larger_change(windows(changes[:-1], limits.changes))
+        usual = self._larger_change(windows(changes[:-1], limits.changes))
+        return np.maximum(usual, self._least_change())
 
     def knows_changes(self, values: int) -> bool:
         """Whether the usual larger change is finite before the last of the next so many values."""
@@ -471,7 +473,12 @@ class LossHistory:
         which all of them share."""
         limits = self.thresholds
         shared = np.abs(np.diff(self.value[-max(limits.changes + 2 - values, 1) :]))
-        return float(self._larger_change(shared)) if len(shared) >= limits.change_rank else 0.0
+        usual = float(self._larger_change(shared)) if len(shared) >= limits.change_rank else 0.0
+        return max(usual, self._least_change())
+
+    def _least_change(self) -> float:
+        """What the usual larger change is with the least noise."""
+        return self.thresholds.change_sigmas * self._floor()
 
     def finest_spacing(self) -> int:
         """The spacing that is usual among the finest of the latest ones: rows may come at irregular steps."""
@@ -490,7 +497,7 @@ class LossHistory:
         steps = np.diff(np.sort(latest))
         steps = steps[steps > precision * limits.floor_share]
         quantum = limits.floor_quantum * float(steps.min()) if len(steps) else 0.0
-        smooth = limits.floor_range * float(np.ptp(self.clipped[-limits.size_points :]))
+        smooth = limits.floor_range * float(np.ptp(_latest_half(self.clipped, limits)))
         return max(precision, quantum, smooth, self._floor_of_changes()) + TINY
 
     def _floor_of_changes(self) -> float:

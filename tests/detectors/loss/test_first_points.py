@@ -92,3 +92,18 @@ def test_a_loss_that_rises_a_little_before_it_falls_is_no_event() -> None:
     step = np.arange(200)
     loss = 8 * np.exp(-step / 60) + 2 + 0.5 * np.exp(-(((step - 12) / 4.0) ** 2))
     assert not loss_findings(loss + np.random.default_rng(0).normal(0, 0.02, 200))
+
+
+def test_one_step_of_a_coarsely_rounded_loss_is_no_jump() -> None:
+    loss = np.full(60, 0.003)  # as logs of three decimals show it
+    loss[[7, 25, 59]] = 0.004
+    assert not loss_findings(loss)
+
+
+def test_a_coarsely_rounded_loss_that_jumps_by_many_steps_is_found() -> None:
+    loss = np.full(60, 0.003)
+    loss[[7, 25]] = 0.004
+    loss[50:] = 0.03
+    (finding,) = loss_findings(loss)
+    assert finding.start_step == 50
+    assert finding.evidence["strength"] < 100
