@@ -518,7 +518,8 @@ class LossHistory:
         """The trend by which the level falls with certainty.
 
         The slope is that of the latest third of points against the third before, less a standard error.
-        Losses fall ever more slowly, so it is damped as it was from third to third.
+        Losses fall ever more slowly, so it is damped as it was from third to third. After a cliff among these
+        points it is that of the latest points, which still fall.
         """
         limits = self.thresholds
         last = self.clipped[-limits.trend_points :]
@@ -534,7 +535,17 @@ class LossHistory:
         strongest, weakest = limits.damping
         share = float(np.clip(later / earlier, strongest, weakest)) if earlier < 0 else weakest
         # the measured slope is that of a third ago
-        return DampedFall(slope=float(later) * share / steps, span=-steps / float(np.log(share)))
+        slope = max(float(later) * share / steps, self._steepest_recent_slope(noise))
+        return DampedFall(slope=slope, span=-steps / float(np.log(share)))
+
+    def _steepest_recent_slope(self, noise: LossNoise) -> float:
+        """The steepest slope <= 0 a step that the latest points may still have, within the standard error of
+        independent points: how far means wander was measured over the cliff, too."""
+        points = self.thresholds.fewest_points
+        before, now = self.clipped[-2 * points :].reshape(2, points).mean(axis=1)
+        error = noise.sigma * noise.spread * float(np.sqrt(2 / points))
+        steps = max(int(np.sum(self.spacing[-points:])), 1)
+        return min(float(now - before - error) / steps, 0.0)
 
     def running_medians(self, values: FloatArray) -> FloatArray:
         """For each of the next values [n] the median of the points before it."""
