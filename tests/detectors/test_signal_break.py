@@ -176,6 +176,20 @@ def test_another_launch_has_rewards_of_its_own() -> None:
     assert [(each.kind, each.attempt) for each in find(data)] == [("metric_collapse", 1)]
 
 
+def test_a_launch_that_begins_with_its_own_logging_interval_has_rewards_of_its_own() -> None:
+    first, second = 1536, 600  # the first launch ends with a block
+    attempt = np.repeat([0, 1], [first, second])
+    step = np.concatenate((np.arange(first), 50 * np.arange(1, second + 1)))
+    value = np.where(attempt == 0, 90.0, -300.0) + np.random.default_rng(0).standard_normal(len(step))
+    value[-200:] -= 500.0
+    state = IncrementalState()
+    for stop in (400, first, first + 1, first + 2, first + 40, len(step) - 150, len(step)):
+        data = run(series("reward", value[:stop], step=step[:stop], attempt=attempt[:stop]))
+        assert find(data, state=state) == find(data)
+    assert [(each.kind, each.attempt) for each in find(data)] == [("metric_collapse", 1)]
+    assert find(data)[0].start_step >= 50 * 390
+
+
 @pytest.mark.parametrize("overlap", [0, 2, 20])
 def test_a_norm_that_is_high_since_a_restart_is_no_event_of_the_attempt_before(overlap: int) -> None:
     step = np.concatenate((np.arange(AT + overlap), AT + np.arange(N - AT - overlap)))
