@@ -165,8 +165,7 @@ class SignalBreakDetector:
 
     def _finding(self, series: Series, role: Role, found: SignalBreak) -> Finding:
         before, extreme = (
-            float(np.exp(level)) if role in _LOG_ROLES else level
-            for level in (found.reference, found.extreme)
+            float(np.exp(level)) if role in _LOG_ROLES else level for level in (found.reference, found.level)
         )
         is_explosion = found.shape is BreakShape.EXPLOSION
         start = _start_in_attempt(series, found)
