@@ -443,6 +443,12 @@ class LossHistory:
         return _noise_with_tail(sigma, limits.normal_upper_sigmas, limits.normal_far_sigmas, limits)
 
     @property
+    def is_constant(self) -> bool:
+        """Whether more than the first few points are all the same, so that their noise is unknown."""
+        enough = len(self.value) >= self.thresholds.fewest_first_points
+        return enough and self.value[0] == self.value[-1] and not np.ptp(self.value)
+
+    @property
     def is_young(self) -> bool:
         """Whether the changes from point to point tell more of the noise than the spread of so few points."""
         return self.count < self.thresholds.shape_known_after

@@ -183,6 +183,12 @@ class _SegmentScan:
         while index < end:
             spacing, is_complete = self._chunk_spacing(index, end)
             stop = index + len(spacing)
+            varying = self._varies_from(index, stop)
+            if varying is not None:
+                index = self.first_onset = varying
+                self.history, self.restart = LossHistory.empty(self.thresholds.baseline), None
+                yield index
+                continue
             measured = self._measured_noise(int(spacing[0]))
             noise = measured.noise
             values = self.segment.value[index:stop]
@@ -214,6 +220,14 @@ class _SegmentScan:
                 is_complete = index < end
             if is_complete:
                 yield index
+
+    def _varies_from(self, index: int, stop: int) -> int | None:
+        """The first point of a chunk that differs from all before, which were the same: a term of the loss
+        that is switched on, or a program that began to learn. Nothing before it tells of the noise."""
+        if not self.history.is_constant:
+            return None
+        differs = self.segment.value[index:stop] != self.history.value[-1]
+        return index + int(np.argmax(differs)) if differs.any() else None
 
     def _is_part_of_current(self, excursion: Excursion) -> bool:
         """Whether an excursion belongs to the current one, which is not back.
