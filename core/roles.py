@@ -71,12 +71,19 @@ ROLE_TITLES: Mapping[Role, str] = {
 """The roles that have charts, in the order of charts, with their titles for people."""
 
 
+EVALUATION_WORDS = (
+    *("eval", "evaluate", "evaluated", "evaluating", "evaluation"),
+    *("val", "valid", "validate", "validating", "validation"),
+    *("test", "testing", "dev", "heldout", "holdout"),
+)
+"""Words for the data that a model is evaluated on, as the names of metrics and lines of logs have them."""
+
 # Patterns of the full name after any folders ("train/", "Train loss/"), as `_normalize` returns it: in lower
 # case, spaces and dashes as one underscore. The first role with a match wins.
 _RATE = r"(_per_|/)(s|sec|second)(ond)?"
 _EACH = r"(_per_|/)(gpu|device)"
 _UNIT = r"(_?(in_)?[(\[]?(ns|us|ms|s|secs?|seconds?|milliseconds?|microseconds?|minutes?)[)\]]?)?"
-_EVALUATION = r"(eval(uation|uating)?|val(id(ation|ating)?)?|test(ing)?)"
+_EVALUATION = rf"({'|'.join(EVALUATION_WORDS)}|held_out)"
 _NAMES: tuple[tuple[Role, tuple[str, ...]], ...] = (
     # Megatron logs its curves again over samples, tokens and FLOPs: the same curve on other axes
     (Role.OTHER, (r".* vs (samples|tokens|gigaflos.*|steps)",)),
@@ -86,6 +93,7 @@ _NAMES: tuple[tuple[Role, tuple[str, ...]], ...] = (
         Role.EVAL_LOSS,
         (
             rf"{_EVALUATION}([/_].*)?loss.*",
+            r"cv/(.*[/_])?loss.*",  # of cross-validation; elsewhere the letters are of many things
             rf".*loss[_/]{_EVALUATION}",
         ),
     ),
@@ -186,7 +194,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 _SPLITS = _words("train training tr")
-_EVALUATIONS = _words("eval evaluation evaluating val valid validation validating test testing dev holdout")
+_EVALUATIONS = frozenset(EVALUATION_WORDS) | {"held"}  # `held-out` is two words
 _STATISTICS = _words(
     "avg average mean running smooth smoothed ema epoch step batch iter iteration total global reduced raw "
     "current last per token tokens interval sum unscaled"

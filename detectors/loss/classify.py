@@ -8,7 +8,7 @@ import numpy as np
 
 from holter.detectors.loss.excursions.excursion import Excursion
 from holter.detectors.loss.excursions.excursion_points import RecoveryThresholds
-from holter.detectors.loss.excursions.rise_speed import is_slow_rise
+from holter.detectors.loss.excursions.rise_speed import is_slow_rise, is_still_rising
 from holter.detectors.loss.excursions.segment import AttemptSegment
 from holter.detectors.robust_statistics import mad_sigma, median
 from holter.tuning import Tuning
@@ -188,6 +188,9 @@ def _kind_while_lasting(
 ) -> Kind:
     step, recovery = segment.clock_from(excursion.start), excursion.recovery
     is_slow = is_slow_rise(step, thresholds, half_peak=recovery.half_peak)
+    if not is_slow and recovery.last_seen <= 2 * thresholds.slow_rise_steps:
+        rise = segment.value[excursion.start : excursion.start + recovery.last_seen + 1]
+        is_slow = is_still_rising(rise - excursion.baseline, thresholds)
     if excursion.width >= thresholds.drift_points or is_slow:
         return Kind.DIVERGENCE
     # points that are back, though not for long enough to be certain, do not count

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from math import isfinite, log
+from typing import NamedTuple
 
 import numpy as np
 
-from holter.detectors.robust_statistics import median, quantiles, row_medians
+from holter.detectors.robust_statistics import mad_sigma, median, quantiles, row_medians, windows
 from holter.detectors.thresholds import Thresholds
 from holter.types import FloatArray, IntArray
 
@@ -37,6 +38,9 @@ class BreakThresholds(Thresholds):
     """Times the most extreme level so far that it must exceed, too: what was there before is no break."""
     lost_share: float = 0.4
     """Share of all that an accuracy or a reward has gained which its fall must exceed..."""
+    held_blocks: int = 24
+    """Blocks, of about a hundred points, over which a level was held, so that a fall below all of them is a
+    loss, however low the usual level is."""
     least_share: float = 0.2
     """Share of the level that it must exceed, too."""
     window_chunks: int = 64
@@ -74,6 +78,8 @@ class SignalBreak:
     extreme: float
     extreme_row: int
     noise: float
+    level: float
+    """The most extreme level of a chunk; `extreme` is what all its blocks have reached."""
     end: int | None = None
     end_seen: int | None = None
     """The row at which the end was certain."""
@@ -147,7 +153,8 @@ class BreakScan:
         lowest = np.minimum.reduceat(new, starts).tolist() if blocks else []
         for chunk, first in enumerate(starts.tolist()):
             is_open = bool(breaks) and breaks[-1].end is None
-            if is_open or self._may_break(highest[chunk], lowest[chunk], high, low):
+            best = high if self.is_log else max((high, *latest))
+            if is_open or self._may_break(highest[chunk], lowest[chunk], best, low):
                 inside = new[first : first + CHUNK_BLOCKS]
                 begin = known + first
                 window = self.limits.window_chunks * CHUNK_BLOCKS
@@ -160,7 +167,7 @@ class BreakScan:
                     low,
                     usual=medians[max(stop - window, 0) : stop],
                     settled=self._settled(stop - max(stop - window, 0)),
-                    lags=self.limits.lags,
+                    limits=self.limits,
                 )
                 breaks = self._examine(breaks, blocks_before, last_rows[first : first + CHUNK_BLOCKS])
             if chunk < whole:
@@ -227,42 +234,75 @@ class BreakScan:
             rises = up * self.sensitivity > least and lowest > before.high + margin
             falls = down * self.sensitivity > least and highest < before.low - margin
         else:
-            gained = reference - before.low
-            least = max(limits.lost_share * gained, limits.least_share * abs(reference))
-            rises, falls = False, down * self.sensitivity > least
+            rises, falls = False, self._is_loss(highest, reference, before.low)
         for shape, is_broken in ((BreakShape.EXPLOSION, rises), (BreakShape.COLLAPSE, falls)):
             if is_broken and shape in self.shapes:
                 move = up if shape is BreakShape.EXPLOSION else -down
                 noise = before.noise(np.sign(move))
-                if abs(move) * self.sensitivity <= limits.noises * noise:
-                    continue
-                start = before.onset(block, reference, limits.begun_share * move, limits.window_chunks)
-                return SignalBreak(
-                    shape,
-                    start,
-                    last_row,
-                    reference,
-                    reference + move,
-                    last_row,
-                    noise,
-                    start_rows=1 if self.is_young else self.block_points,
-                )
+                if abs(move) * self.sensitivity > limits.noises * noise:
+                    return self._broken(shape, before, block, last_row, reference, move, noise)
+        if self.is_log or self.is_young or BreakShape.COLLAPSE not in self.shapes:
+            return None
+        held = before.best_spell
+        move = highest - held.level
+        is_below = highest < held.lowest and -move * self.sensitivity > limits.noises * held.noise
+        if is_below and self._is_loss(highest, held.level, before.low):
+            return self._broken(BreakShape.COLLAPSE, before, block, last_row, held.level, move, held.noise)
         return None
+
+    def _is_loss(self, highest: float, reference: float, low: float) -> bool:
+        """Whether blocks that are nowhere above `highest` have lost much of a level that was reached from
+        `low`."""
+        least = max(self.limits.lost_share * (reference - low), self.limits.least_share * abs(reference))
+        return (reference - highest) * self.sensitivity > least
+
+    def _broken(
+        self,
+        shape: BreakShape,
+        before: _BlocksBefore,
+        block: int,
+        last_row: int,
+        reference: float,
+        move: float,
+        noise: float,
+    ) -> SignalBreak:
+        return SignalBreak(
+            shape=shape,
+            start=before.onset(block, reference, self.limits.begun_share * move, self.limits.window_chunks),
+            detected=last_row,
+            reference=reference,
+            extreme=reference + move,
+            extreme_row=last_row,
+            noise=noise,
+            level=median(before.medians[max(block + 1 - CHUNK_BLOCKS, 0) : block + 1]),
+            start_rows=1 if self.is_young else self.block_points,
+        )
 
     def _followed(
         self, present: SignalBreak, before: _BlocksBefore, block: int, last_row: int
     ) -> SignalBreak:
         """An open break after one more block."""
-        recent = before.medians[max(block + 1 - CHUNK_BLOCKS, 0) : block + 1] - present.reference
+        latest = before.medians[max(block + 1 - CHUNK_BLOCKS, 0) : block + 1]
+        recent = latest - present.reference
         sign = 1.0 if present.shape is BreakShape.EXPLOSION else -1.0
         move, reached = sign * (present.extreme - present.reference), float((sign * recent).min())
+        level = median(latest)
+        if sign * (level - present.level) > 0:
+            present = replace(present, level=level, extreme_row=last_row)
         if reached > move:
-            extreme = present.reference + sign * reached
-            return replace(present, extreme=extreme, extreme_row=last_row)
+            return replace(present, extreme=present.reference + sign * reached)
         if float((sign * recent).max()) < self.limits.return_share * move:
             end = int(before.first_rows[max(block + 1 - CHUNK_BLOCKS, 0)])
             return replace(present, end=end, end_seen=last_row)
         return present
+
+
+class _Spell(NamedTuple):
+    """Blocks in sequence: their median, the lowest of them, and their noise."""
+
+    level: float
+    lowest: float
+    noise: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -277,19 +317,31 @@ class _BlocksBefore:
     low: float
     usual: FloatArray
     settled: int
-    lags: tuple[int, ...]
+    limits: BreakThresholds
 
     @cached_property
     def reference(self) -> float:
         """The usual level."""
         return median(self.usual)
 
+    @cached_property
+    def best_spell(self) -> _Spell:
+        """The spell of `held_blocks` with the highest level; at -inf where fewer are known."""
+        size = self.limits.held_blocks
+        if len(self.usual) < size:
+            return _Spell(-np.inf, -np.inf, 0.0)
+        spells = windows(self.usual, size)
+        levels = row_medians(spells)
+        best = int(np.argmax(levels))
+        level = float(levels[best])
+        return _Spell(level, float(spells[best].min()), mad_sigma(spells[best], level))
+
     def noise(self, sign: float) -> float:
         """The robust standard deviation of blocks, and of the levels among which they vary; of their moves up
         (`sign` 1) or down where these are smaller, as in a series that moves the other way."""
         settled = sign * self.usual[: self.settled]
         low, high = quantiles(settled, (0.1, 0.9))
-        moves = [settled[lag:] - settled[:-lag] for lag in self.lags if len(settled) >= 2 * lag]
+        moves = [settled[lag:] - settled[:-lag] for lag in self.limits.lags if len(settled) >= 2 * lag]
         # two blocks are as far apart as the root of two standard deviations
         usual = [quantiles(each, (0.9,))[0] / 2**0.5 for each in (*moves, -moves[0])]
         return min((high - low) / 2, max(usual)) / _NORMAL_QUANTILE

@@ -74,13 +74,14 @@ class _LaunchScan:
         return min(scan.row for scan in self.scans)
 
     def starts_in(self, series: Series) -> list[int]:
-        """The rows after that of the scans with which a program was started anew, from its first step on."""
+        """The rows from that of the scans on with which a program was started anew: from the first step of
+        the run on, or from a step that is at most its own logging interval."""
         starts, earliest = [], self.earliest
         for row, step in self._first_steps(series):
-            if earliest is not None and step <= earliest:
+            if earliest is not None and step <= max(earliest, _interval(series, row)):
                 starts.append(row)
             earliest = step if earliest is None else min(earliest, step)
-        return [row for row in starts if row > self.row]
+        return starts
 
     def earliest_at(self, series: Series, row: int) -> int | None:
         """The earliest first step of the attempts that began before a row."""
@@ -118,16 +119,16 @@ class SignalBreakDetector:
         checkpoint = checkpoints.latest([series])
         known = checkpoint.state if checkpoint else _LaunchScan(self._fresh(role, context, series))
         scans, finished = known.scans, known.finished
-        starts = known.starts_in(series)
-        for launch, after in pairwise([known.row, *starts, len(series)]):
-            if launch != known.row:
+        starts, end = known.starts_in(series), _decided_rows(series)
+        for number, (launch, after) in enumerate(pairwise([known.row, *starts, end])):
+            if number > 0:
                 scans = tuple(replace(each, row=launch) for each in self._fresh(role, context, series))
             rows = launch + np.flatnonzero(np.isfinite(series.value[launch:after]))
             value = self._scaled(series.value[rows], role)
             results = [scan.after(value[rows >= scan.row], rows[rows >= scan.row]) for scan in scans]
             scans = tuple(state for state, _ in results)
             breaks = _one_per_event([each for _, found in results for each in found])
-            if after < len(series):
+            if after < end:
                 finished = (*finished, *breaks)
         state = _LaunchScan(scans, finished)
         state = replace(state, earliest=known.earliest_at(series, state.row))
@@ -164,8 +165,7 @@ class SignalBreakDetector:
 
     def _finding(self, series: Series, role: Role, found: SignalBreak) -> Finding:
         before, extreme = (
-            float(np.exp(level)) if role in _LOG_ROLES else level
-            for level in (found.reference, found.extreme)
+            float(np.exp(level)) if role in _LOG_ROLES else level for level in (found.reference, found.level)
         )
         is_explosion = found.shape is BreakShape.EXPLOSION
         start = _start_in_attempt(series, found)
@@ -191,6 +191,19 @@ class SignalBreakDetector:
             ),
             advice=_ADVICE[is_explosion, role in (Role.ACCURACY, Role.REWARD)],
         )
+
+
+def _interval(series: Series, row: int) -> int:
+    """The logging interval of the attempt that begins at a row, in steps; 0 while it has no second row."""
+    both = slice(row, row + 2)
+    is_known = len(series.attempt[both]) > 1 and series.attempt[row] == series.attempt[row + 1]
+    return int(np.diff(series.step[both])[0]) if is_known else 0
+
+
+def _decided_rows(series: Series) -> int:
+    """The rows without the first one of an attempt whose second row will show whether it was started anew."""
+    last = series.attempt[-2:]
+    return len(series) - int(len(last) > 1 and last[0] != last[1])
 
 
 def _start_in_attempt(series: Series, found: SignalBreak) -> int:

@@ -2,6 +2,8 @@
 
 import re
 
+from holter.roles import EVALUATION_WORDS
+
 SUFFIXES_OF_FILES = (
     r"ckpt|pth?|pt|h5|hdf5|keras|bin|safetensors|onnx|pkl|npy|npz|tar|json|params|pdparams"
     r"|jpe?g|png|bmp|tiff?|gif|webp|JPE?G|PNG|wav|flac|mp3|mp4|avi|nii(?:\.gz)?|dcm|txt|csv|xml|tfrecords?"
@@ -95,7 +97,7 @@ STOP_WORDS = frozenset(
 )  # fmt: skip
 _DATA = (
     r"(?<![\w./])(?<!\w-)(?:(train(?:ing)?|trn)"
-    r"|(eval(?:uation|uated?|uating)?|valid(?:ation|at(?:e|ing))?|val|test(?:ing)?|dev|cv(?= batch)))"
+    rf"|({'|'.join(EVALUATION_WORDS)}|cv(?= batch)))"
 )
 _NO_LONGER_WORD = r"(?![\w/-]|\.\w)"
 DATA_SPLIT = re.compile(_DATA + _NO_LONGER_WORD, re.I)

@@ -176,6 +176,20 @@ def test_another_launch_has_rewards_of_its_own() -> None:
     assert [(each.kind, each.attempt) for each in find(data)] == [("metric_collapse", 1)]
 
 
+def test_a_launch_that_begins_with_its_own_logging_interval_has_rewards_of_its_own() -> None:
+    first, second = 1536, 600  # the first launch ends with a block
+    attempt = np.repeat([0, 1], [first, second])
+    step = np.concatenate((np.arange(first), 50 * np.arange(1, second + 1)))
+    value = np.where(attempt == 0, 90.0, -300.0) + np.random.default_rng(0).standard_normal(len(step))
+    value[-200:] -= 500.0
+    state = IncrementalState()
+    for stop in (400, first, first + 1, first + 2, first + 40, len(step) - 150, len(step)):
+        data = run(series("reward", value[:stop], step=step[:stop], attempt=attempt[:stop]))
+        assert find(data, state=state) == find(data)
+    assert [(each.kind, each.attempt) for each in find(data)] == [("metric_collapse", 1)]
+    assert find(data)[0].start_step >= 50 * 390
+
+
 @pytest.mark.parametrize("overlap", [0, 2, 20])
 def test_a_norm_that_is_high_since_a_restart_is_no_event_of_the_attempt_before(overlap: int) -> None:
     step = np.concatenate((np.arange(AT + overlap), AT + np.arange(N - AT - overlap)))
@@ -188,3 +202,34 @@ def test_a_norm_that_is_high_since_a_restart_is_no_event_of_the_attempt_before(o
     (finding,) = (each for each in found(data) if each.metric == "grad_norm")
     assert (finding.attempt, finding.start_step) == (1, AT)
     assert finding.detected_step >= finding.start_step
+
+
+def held_for(seed: int, points: int) -> np.ndarray:
+    """A reward that is low, good for some points, and low again."""
+    random = np.random.default_rng(seed)
+    levels = np.repeat([-500.0, -130.0, -560.0], [220, points, 400])
+    noises = np.repeat([60.0, 15.0, 40.0], [220, points, 400])
+    return levels + noises * random.standard_normal(len(levels))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_reward_that_was_good_for_a_while_and_is_lost_has_collapsed(seed: int) -> None:
+    value, state = held_for(seed, 112), IncrementalState()
+    for stop in (256, 331, 340, 349, 370, 500, len(value)):
+        data = run(series("reward", value[:stop]))
+        assert find(data, state=state) == find(data)
+    (finding,) = find(data)
+    assert finding.kind == "metric_collapse"
+    assert 328 <= finding.start_step <= 340
+    assert finding.detected_step <= 380
+
+
+def test_a_reward_that_was_good_for_a_moment_has_not_collapsed() -> None:
+    assert found(run(series("reward", held_for(0, 24)))) == []
+
+
+def test_the_level_that_a_collapse_reached_is_that_of_most_points() -> None:
+    value = np.random.default_rng(1).standard_normal(240) - 5.0
+    value[210:214] = -30.0, -160.0, -150.0, -170.0
+    (finding,) = found(run(series("reward", value)))
+    assert finding.evidence["lowest"] == pytest.approx(-155, abs=5)

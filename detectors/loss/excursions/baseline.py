@@ -109,8 +109,8 @@ class BaselineThresholds(Thresholds):
     floor_quantum: float = 0.5
     """Share of the smallest difference of two values that counts as noise at least: logs are rounded."""
     floor_range: float = 0.005
-    """Share of the range of the latest `size_points` that counts as noise at least, however smooth the
-    curve."""
+    """Share of the range of the points that the size of the noise is measured on that counts as noise at
+    least, however smooth the curve."""
     damping: tuple[float, float] = (0.5, 0.9)
     """Least and greatest share of a trend that continues from one third of `trend_points` to the next."""
     growth: NoiseGrowthThresholds = NoiseGrowthThresholds()
@@ -214,10 +214,10 @@ def _after_first_fall(score: FloatArray, thresholds: BaselineThresholds) -> Floa
     return score[int(np.argmax(is_level)) * size :]
 
 
-def _latest_half(residual: FloatArray, thresholds: BaselineThresholds) -> FloatArray:
-    """The latest half of residuals [n >= 1], on which their size is measured."""
-    half = max(len(residual) // 2, thresholds.fewest_points // 2)
-    return residual[-min(half, thresholds.size_points) :]
+def _latest_half(points: FloatArray, thresholds: BaselineThresholds) -> FloatArray:
+    """The latest half of points [n >= 1], on which the size of the noise is measured."""
+    half = max(len(points) // 2, thresholds.fewest_points // 2)
+    return points[-min(half, thresholds.size_points) :]
 
 
 def _size(recent: FloatArray, thresholds: BaselineThresholds) -> float:
@@ -443,6 +443,12 @@ class LossHistory:
         return _noise_with_tail(sigma, limits.normal_upper_sigmas, limits.normal_far_sigmas, limits)
 
     @property
+    def is_constant(self) -> bool:
+        """Whether more than the first few points are all the same, so that their noise is unknown."""
+        enough = len(self.value) >= self.thresholds.fewest_first_points
+        return enough and self.value[0] == self.value[-1] and not np.ptp(self.value)
+
+    @property
     def is_young(self) -> bool:
         """Whether the changes from point to point tell more of the noise than the spread of so few points."""
         return self.count < self.thresholds.shape_known_after
@@ -454,12 +460,14 @@ class LossHistory:
         return _noise_with_tail(sigma, limits.normal_upper_sigmas, limits.normal_far_sigmas, limits)
 
     def usual_changes(self, values: FloatArray) -> FloatArray:
-        """The usual larger change before each of the next values [n]; infinite before the 24th point."""
+        """The usual larger change before each of the next values [n], at least that of the least noise: most
+        changes of a log that is rounded coarsely are 0. Infinite before the 24th point."""
         limits = self.thresholds
         both = np.concatenate((self.value[-limits.changes - 1 :], values))
         missing = limits.changes + 1 - (len(both) - len(values))
         changes = np.concatenate((np.full(missing, np.inf), np.abs(np.diff(both))))
-        return self._larger_change(windows(changes[:-1], limits.changes))
+        usual = self._larger_change(windows(changes[:-1], limits.changes))
+        return np.maximum(usual, self._least_change())
 
     def knows_changes(self, values: int) -> bool:
         """Whether the usual larger change is finite before the last of the next so many values."""
@@ -471,7 +479,12 @@ class LossHistory:
         which all of them share."""
         limits = self.thresholds
         shared = np.abs(np.diff(self.value[-max(limits.changes + 2 - values, 1) :]))
-        return float(self._larger_change(shared)) if len(shared) >= limits.change_rank else 0.0
+        usual = float(self._larger_change(shared)) if len(shared) >= limits.change_rank else 0.0
+        return max(usual, self._least_change())
+
+    def _least_change(self) -> float:
+        """What the usual larger change is with the least noise."""
+        return self.thresholds.change_sigmas * self._floor()
 
     def finest_spacing(self) -> int:
         """The spacing that is usual among the finest of the latest ones: rows may come at irregular steps."""
@@ -490,7 +503,7 @@ class LossHistory:
         steps = np.diff(np.sort(latest))
         steps = steps[steps > precision * limits.floor_share]
         quantum = limits.floor_quantum * float(steps.min()) if len(steps) else 0.0
-        smooth = limits.floor_range * float(np.ptp(self.clipped[-limits.size_points :]))
+        smooth = limits.floor_range * float(np.ptp(_latest_half(self.clipped, limits)))
         return max(precision, quantum, smooth, self._floor_of_changes()) + TINY
 
     def _floor_of_changes(self) -> float:
@@ -511,7 +524,8 @@ class LossHistory:
         """The trend by which the level falls with certainty.
 
         The slope is that of the latest third of points against the third before, less a standard error.
-        Losses fall ever more slowly, so it is damped as it was from third to third.
+        Losses fall ever more slowly, so it is damped as it was from third to third. After a cliff among these
+        points it is that of the latest points, which still fall.
         """
         limits = self.thresholds
         last = self.clipped[-limits.trend_points :]
@@ -527,7 +541,17 @@ class LossHistory:
         strongest, weakest = limits.damping
         share = float(np.clip(later / earlier, strongest, weakest)) if earlier < 0 else weakest
         # the measured slope is that of a third ago
-        return DampedFall(slope=float(later) * share / steps, span=-steps / float(np.log(share)))
+        slope = max(float(later) * share / steps, self._steepest_recent_slope(noise))
+        return DampedFall(slope=slope, span=-steps / float(np.log(share)))
+
+    def _steepest_recent_slope(self, noise: LossNoise) -> float:
+        """The steepest slope <= 0 a step that the latest points may still have, within the standard error of
+        independent points: how far means wander was measured over the cliff, too."""
+        points = self.thresholds.fewest_points
+        before, now = self.clipped[-2 * points :].reshape(2, points).mean(axis=1)
+        error = noise.sigma * noise.spread * float(np.sqrt(2 / points))
+        steps = max(int(np.sum(self.spacing[-points:])), 1)
+        return min(float(now - before - error) / steps, 0.0)
 
     def running_medians(self, values: FloatArray) -> FloatArray:
         """For each of the next values [n] the median of the points before it."""

@@ -158,6 +158,11 @@ class RecoveryThresholds(Thresholds):
     """Steps. A spike reaches half of its height sooner; a rise that takes longer is a drift."""
     slow_rise_points: int = 3
     """Points. A spike reaches half of its height sooner; a rise that takes longer is a drift."""
+    late_points: int = 12
+    """Points, at least, after which a rise that goes on first reached half of its height, to be a drift
+    however few steps they are: a spike of few points is no rise."""
+    late_share: float = 0.5
+    """Share of the points since its onset after which it did; its peak is among the last half of these."""
     drift_points: int = 64
     """Points. A spike is detected by its first points; what takes this many to detect is a drift."""
     chunk_points: tuple[int, int] = (256, 4096)

@@ -17,8 +17,10 @@ from holter.types import FloatArray
 class RestartThresholds(Thresholds):
     """When a loss counts as moved by a restart."""
 
-    first_points: int = 50
-    """Points. An excursion that starts within this many points of a restart belongs to the restart."""
+    first_points: int = 16
+    """Points. An excursion that starts within this many points of a restart belongs to the restart: what was
+    not restored acts at once, and momentum (0.9) that begins anew within ten steps; noise delays the onset
+    that is found."""
     compared_points: int = 150
     """Points after a restart whose mean is compared with the level before it."""
     reference_points: int = 128

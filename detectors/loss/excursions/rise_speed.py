@@ -15,6 +15,15 @@ def is_slow_rise(step: IntArray, thresholds: RecoveryThresholds, *, half_peak: i
     return half_peak >= thresholds.slow_rise_points and elapsed >= thresholds.slow_rise_steps
 
 
+def is_still_rising(excess: FloatArray, thresholds: RecoveryThresholds) -> bool:
+    """Whether a rise [n >= 1], of which all points are given, is highest at its end and reached half of its
+    height late: a drift, however few steps it has taken. Longer ones are known by their steps."""
+    peak, last = int(np.argmax(excess)), len(excess) - 1
+    late = thresholds.late_share * last
+    half_peak = int(np.argmax(excess >= thresholds.half_height * excess[peak]))
+    return half_peak >= max(thresholds.late_points, late) and peak >= last - late / 2
+
+
 def half_peak_index(step: IntArray, excess: FloatArray, thresholds: RecoveryThresholds) -> int:
     """The point at which the rise first reached half of its peak, both as means over some steps."""
     smooth = moving_mean(excess, smoothing_points(step, thresholds))

@@ -49,6 +49,8 @@ from holter.types import FloatArray, IntArray
 
 _AT_RESTART = 0
 """In place of the width of an alarm: the evidence compares with the level before the restart."""
+_SECOND = 1
+"""The point of a restart up to which nothing is detected: it shows whether the program was started anew."""
 _REPEATED = -2
 """In place of the width of evidence: it compares with the same steps before the restart."""
 
@@ -76,6 +78,9 @@ def scan_excursions(
     latest = LossHistory.empty(thresholds.baseline)
     for number in range(0 if since is None else since.number, len(segments)):
         segment = segments[number]
+        is_first = first_steps[number] <= earliest[number]
+        if not is_first and len(segment.step) < 2:
+            continue  # the second point shows whether the program was started anew
         within = beginnings[
             bisect_right(beginnings, (first_steps[number], len(segments))) : bisect_right(
                 beginnings, (int(segment.step[-1]), len(segments))
@@ -87,7 +92,7 @@ def scan_excursions(
             scan.restore(since)
         else:
             # nothing of the run lies before the first step of a program that was started anew
-            is_fresh = first_steps[number] <= earliest[number]
+            is_fresh = is_first or segment.begins_at_zero
             fresh = LossHistory.empty(thresholds.baseline)
             history = fresh if is_fresh else snapshots.get(first_steps[number], latest)
             restart = None
@@ -178,6 +183,12 @@ class _SegmentScan:
         while index < end:
             spacing, is_complete = self._chunk_spacing(index, end)
             stop = index + len(spacing)
+            varying = self._varies_from(index, stop)
+            if varying is not None:
+                index = self.first_onset = varying
+                self.history, self.restart = LossHistory.empty(self.thresholds.baseline), None
+                yield index
+                continue
             measured = self._measured_noise(int(spacing[0]))
             noise = measured.noise
             values = self.segment.value[index:stop]
@@ -209,6 +220,14 @@ class _SegmentScan:
                 is_complete = index < end
             if is_complete:
                 yield index
+
+    def _varies_from(self, index: int, stop: int) -> int | None:
+        """The first point of a chunk that differs from all before, which were the same: a term of the loss
+        that is switched on, or a program that began to learn. Nothing before it tells of the noise."""
+        if not self.history.is_constant:
+            return None
+        differs = self.segment.value[index:stop] != self.history.value[-1]
+        return index + int(np.argmax(differs)) if differs.any() else None
 
     def _is_part_of_current(self, excursion: Excursion) -> bool:
         """Whether an excursion belongs to the current one, which is not back.
@@ -407,7 +426,7 @@ class _SegmentScan:
         if not (strength >= 1).any():
             return
         self.is_low = True
-        detected = index + int(np.argmax(strength >= 1))
+        detected = max(index + int(np.argmax(strength >= 1)), _SECOND)
         level = self.restart.history.clipped[-self.thresholds.scan.level_points :]
         excursion = Excursion(
             attempt=self.segment.attempt,
@@ -448,7 +467,7 @@ class _SegmentScan:
         excursion = Excursion(
             attempt=self.segment.attempt,
             start=start,
-            detected=alarm.index,
+            detected=alarm.index if known_before is None else max(alarm.index, _SECOND),
             width=alarm.width,
             baseline=baseline,
             noise=noise,

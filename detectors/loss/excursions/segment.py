@@ -42,6 +42,12 @@ class AttemptSegment:
         """The row of the series that holds a point."""
         return self.first_row + index if self.rows is None else int(self.rows[index])
 
+    @property
+    def begins_at_zero(self) -> bool:
+        """Whether its first step is at most its own logging interval: nothing was logged, or trained, before.
+        Unknown, and False, at the first point."""
+        return len(self.step) > 1 and int(self.step[0]) <= self.steps_since_previous(1)
+
     def spacing(self, first: int, stop: int) -> IntArray:
         """Steps since the previous point, for the points from `first` to `stop` (exclusive), at least 1.
 

@@ -110,3 +110,16 @@ def test_a_lag_is_what_all_and_the_latest_residuals_show() -> None:
     over = noise - np.where(np.arange(80) < 56, 3, 0)
     assert measure_lag(over, 1.0, LAG) < 0.3
     assert measure_lag(noise + 3, 1.0, LAG) == 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_trend_of_a_cliff_does_not_go_on_below_the_level_it_reached(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    plateau = 3 + 0.05 * random.standard_normal(300)
+    learned = 0.012 + 0.001 * random.standard_normal(400)
+    loss = np.concatenate((plateau, np.geomspace(3, 0.012, 40), learned))
+    loss[510:515] += 0.3  # within the points that the trend is measured on
+    (finding,) = detect_all(run_of(loss))
+    assert finding.start_step == 5100
+    assert finding.end_step is not None
+    assert finding.end_step < 5300

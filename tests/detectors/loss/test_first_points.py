@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from holter.detectors import IncrementalState, find
 from holter.types import Finding, FloatArray, Kind
 from tests.support.loss_curves import detect_all, run_of
 
@@ -92,3 +93,39 @@ def test_a_loss_that_rises_a_little_before_it_falls_is_no_event() -> None:
     step = np.arange(200)
     loss = 8 * np.exp(-step / 60) + 2 + 0.5 * np.exp(-(((step - 12) / 4.0) ** 2))
     assert not loss_findings(loss + np.random.default_rng(0).normal(0, 0.02, 200))
+
+
+def test_one_step_of_a_coarsely_rounded_loss_is_no_jump() -> None:
+    loss = np.full(60, 0.003)  # as logs of three decimals show it
+    loss[[7, 25, 59]] = 0.004
+    assert not loss_findings(loss)
+
+
+def test_a_coarsely_rounded_loss_that_jumps_by_many_steps_is_found() -> None:
+    loss = np.full(60, 0.003)
+    loss[[7, 25]] = 0.004
+    loss[50:] = 0.03
+    (finding,) = loss_findings(loss)
+    assert finding.start_step == 50
+    assert finding.evidence["strength"] < 100
+
+
+def switched_on(seed: int, points: int = 600) -> FloatArray:
+    """A term of a loss that is exactly 0 until its weight is."""
+    level = np.concatenate((np.zeros(250), 2 + 0.5 * np.exp(-np.arange(points - 250) / 40)))
+    return np.where(level > 0, level + np.random.default_rng(seed).normal(0, 0.02, points), 0.0)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_never_varied_has_no_noise_that_a_rise_could_exceed(seed: int) -> None:
+    state = IncrementalState()
+    for stop in (8, 249, 251, 252, 258, 270, 300, 600):
+        data = run_of(switched_on(seed)[:stop])
+        assert find(data, state=state) == find(data) == []
+
+
+def test_a_spike_after_a_term_was_switched_on_is_found() -> None:
+    loss = switched_on(0, points=900)
+    loss[800:810] += 2
+    (finding,) = loss_findings(loss)
+    assert (finding.kind, finding.start_step) == (Kind.SPIKE_FAST, 800)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from holter.detectors.loss.excursions.baseline import BaselineThresholds, measure_noise
+from holter.detectors.loss.excursions.baseline import BaselineThresholds, LossHistory, measure_noise
 from holter.detectors.loss.excursions.noise_tails import (
     NO_REACH,
     NoiseTailThresholds,
@@ -50,3 +50,15 @@ def test_the_latest_points_show_a_skew_that_the_points_before_hide() -> None:
     known = measure_reach(plateau, TAILS)
     assert measure_reach(np.concatenate((plateau, normal)), TAILS).typical < 1.2 * known.typical
     assert measure_reach(np.concatenate((plateau, skewed)), TAILS).typical > 2 * known.typical
+
+
+def test_the_noise_after_a_steep_first_fall_is_no_share_of_that_fall() -> None:
+    random = np.random.default_rng(3)
+    loss = np.concatenate((np.geomspace(2000, 0.1, 12), 0.05 + 0.002 * random.standard_normal(70)))
+    history = LossHistory.empty(BaselineThresholds())
+    for point in range(0, len(loss), 2):
+        values = loss[point : point + 2]
+        history = history.extend(values, history.running_medians(values), np.ones(2, dtype=np.int64), None)
+    noise = history.noise(1)
+    assert noise is not None
+    assert noise.sigma == pytest.approx(0.002, rel=0.5)
