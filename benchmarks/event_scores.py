@@ -73,6 +73,8 @@ class LabelledEvent:
     accept: tuple[str, ...]
     rank: int | None
     mechanism: str
+    dataset: str | None = None
+    """Of a rise: the dataset whose loss alone rose."""
 
     @property
     def signal(self) -> str:
@@ -89,8 +91,15 @@ class LabelledEvent:
         """The latest one."""
         return self.onset + LATE_POINTS[self.kind] * self.points
 
-    def accepts(self, kind: str) -> bool:
-        """Whether a class is right."""
+    def kind_of(self, finding: Finding, kind: str) -> str:
+        """The class of a finding that is held against this event: a spike that names the dataset which alone
+        rose is of its own kind, and no bad batch of that dataset."""
+        is_named = self.dataset is not None and _dataset_of(finding) == self.dataset
+        return str(finding["kind"]) if kind == "dataset_spike" != self.kind and is_named else kind
+
+    def accepts(self, finding: Finding, kind: str) -> bool:
+        """Whether a finding of a class is right."""
+        kind = self.kind_of(finding, kind)
         return kind == self.kind or kind in self.accept
 
     def spans(self, finding: Finding, kind: str) -> bool:
@@ -154,7 +163,8 @@ class EventScores:
             self.details.append(f"{name}: missed {event.kind} at {event.start} ({event.mechanism})")
             return
         finding, kind = found
-        is_right = event.accepts(kind)
+        is_right = event.accepts(finding, kind)
+        kind = event.kind_of(finding, kind)
         counts[1] += 1
         counts[2] += is_right
         self.confusion[event.kind][event.kind if is_right else kind] += 1
@@ -233,6 +243,7 @@ def read_events(truth: Truth) -> list[LabelledEvent]:
                 accept=tuple(raw.get("accept", ())),
                 rank=params.get("rank") if kind == "straggler" else None,
                 mechanism=params.get("mechanism", ""),
+                dataset=params.get("dataset"),
             )
         )
     return events
@@ -246,6 +257,12 @@ def class_of(finding: Finding, truth: Truth) -> str:
     if kind.startswith("spike_") and (of_dataset or (finding.get("labels") or {}).get("dataset")):
         return "dataset_spike"
     return {"nan": "nonfinite"}.get(kind, kind)
+
+
+def _dataset_of(finding: Finding) -> str:
+    """The dataset that a finding names, or the last part of its metric."""
+    named = (finding.get("labels") or {}).get("dataset")
+    return str(named or (finding.get("metric") or "").rsplit("/", 1)[-1])
 
 
 def match(events: Sequence[LabelledEvent], scored: Sequence[tuple[Finding, str]]) -> dict[int, int]:
@@ -264,7 +281,7 @@ def match(events: Sequence[LabelledEvent], scored: Sequence[tuple[Finding, str]]
             )
             if is_near and names_rank:
                 distance = abs(finding["start_step"] - event.start)
-                pairs.append((not event.accepts(kind), distance, number, other))
+                pairs.append((not event.accepts(finding, kind), distance, number, other))
     result: dict[int, int] = {}
     for _, _, number, other in sorted(pairs):
         if number not in result and other not in result.values():

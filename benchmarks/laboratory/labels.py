@@ -31,6 +31,8 @@ FAST_UNTIL, SLOW_FROM = 60, 160
 """Steps until the loss is back; between them either class is right (the definition's limit is 100)."""
 SUDDEN_UNTIL, GRADUAL_FROM = 30, 100
 """Steps from leaving the trend to half of the rise; between them a spike or a divergence is right."""
+OTHERS_SHARE = 0.3
+"""Share of the standard errors of one dataset's rise up to which another one has not risen."""
 
 
 def label(recording: Recording) -> list[Event]:
@@ -158,6 +160,7 @@ def _rise(found: Comparison, d: Values, step: Values, family: str, *, ends_nonfi
         doubt = f"not visible: {z:.1f} standard errors"
     end = int(step[-1]) if family == "resume" and shape.recovered is None else shape.recovered
     extra: Event = {"onset_step": shape.onset} if shape.onset - step[0] > 10 * found.rows(1) else {}
+    dataset = _only_dataset(found)
     return _event(
         found,
         kind,
@@ -167,8 +170,30 @@ def _rise(found: Comparison, d: Values, step: Values, family: str, *, ends_nonfi
         end_step=end,
         recovered_step=shape.recovered,
         visibility=round(z, 1),
+        params={} if dataset is None else {"dataset": dataset},
         **{name: int(value) for name, value in extra.items()},
     )
+
+
+def _only_dataset(found: Comparison) -> str | None:
+    """The dataset whose loss alone rose, of those that are logged apart: a fault that moves a share of each
+    batch may move the examples of one dataset only."""
+    risen = sorted((z, name) for name, z in _visibility_of_datasets(found).items())
+    if len(risen) < 2 or risen[-1][0] < VISIBLE or risen[-2][0] > OTHERS_SHARE * risen[-1][0]:
+        return None
+    return risen[-1][1]
+
+
+def _visibility_of_datasets(found: Comparison) -> dict[str, float]:
+    """The standard errors by which the loss of each dataset rose, as far as its rows are finite."""
+    result = {}
+    for name in found.recording.plan.datasets:
+        each = Comparison.of(found.recording, found.attempt, f"loss/{name}")
+        finite = np.isfinite(each.d)
+        result[name] = visibility(
+            each.d[: len(finite) if finite.all() else int(np.argmin(finite))], each.sigma
+        )
+    return result
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -249,16 +274,12 @@ def _return(found: Comparison, d: Values, step: Values, peak: int, tolerance: fl
 
 def _dataset_event(found: Comparison) -> Event:
     plan = found.recording.plan
-    own, other = (
-        visibility(each.d, each.sigma)
-        for each in (
-            Comparison.of(found.recording, found.attempt, f"loss/{name}") for name in reversed(plan.datasets)
-        )
-    )
+    by_dataset = _visibility_of_datasets(found)
+    other, own = (by_dataset[name] for name in plan.datasets)
     doubt = ""
     if own < VISIBLE:
         doubt = f"not visible: {own:.1f} standard errors"
-    elif other > 0.3 * own:
+    elif other > OTHERS_SHARE * own:
         doubt = "the other dataset's loss rises, too"
     return _event(
         found,

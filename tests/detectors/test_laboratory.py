@@ -115,6 +115,25 @@ def test_a_slow_rise_that_comes_back_may_be_called_a_divergence(laboratory: Any)
     assert (event["class"], event["accept"]) == ("spike_slow", ["divergence"])
 
 
+@pytest.mark.parametrize(("share_of_code", "dataset"), [(0.0, "web"), (0.1, "web"), (0.5, None)])
+def test_a_fault_that_moved_one_dataset_alone_names_it(
+    laboratory: Any, share_of_code: float, dataset: str | None
+) -> None:
+    effect = RISES["spike_unrecovered"]
+    plan = planned(laboratory, "label_rot", index=3)
+    recording = recorded(laboratory, plan, effect)
+    noise = {name: curve(STEPS, noise=0.02, seed=seed) for seed, name in enumerate(plan.datasets, 2)}
+    moved = {"web": effect, "code": share_of_code * effect}
+    (run,) = recording.attempts
+    with_datasets = replace(
+        recording,
+        twin=recording.twin | {f"loss/{name}": values for name, values in noise.items()},
+        attempts=(run | {f"loss/{name}": noise[name] + moved[name] for name in noise},),
+    )
+    (event,) = laboratory.labels.label(with_datasets)
+    assert (event["class"], event["params"].get("dataset")) == ("spike_unrecovered", dataset)
+
+
 def test_an_effect_far_below_the_noise_is_ambiguous(laboratory: Any) -> None:
     plan = planned(laboratory, "shuffled_labels")
     (event,) = laboratory.labels.label(recorded(laboratory, plan, decay(STEPS, FAULT, 0.02, 5)))
@@ -225,6 +244,23 @@ def test_scores_take_accepted_classes_and_leave_out_what_is_ambiguous(laboratory
     doubtful = truth_with(event("spike_slow", 100, ambiguous=True))
     summary = scored(laboratory, doubtful, finding("spike_fast", 100))
     assert (summary["events"], summary["false_alarms"]) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "found_in", "is_right"),
+    [
+        ("spike_slow", "loss/web", True),
+        ("spike_fast", "loss/web", False),
+        ("spike_slow", "loss/code", False),
+        ("spike_slow", "loss", True),
+    ],
+)
+def test_a_rise_of_one_dataset_has_its_own_kind_also_where_that_dataset_is_named(
+    laboratory: Any, kind: str, found_in: str, *, is_right: bool
+) -> None:
+    truth = truth_with(event("spike_slow", 100, params={"dataset": "web"}))
+    summary = scored(laboratory, truth, finding(kind, 100, metric=found_in))
+    assert summary["class_accuracy"] == is_right
 
 
 def test_a_second_finding_in_an_event_is_a_fragment(laboratory: Any) -> None:
