@@ -88,6 +88,7 @@ from holter.ingest.console.subjects_above import labels_below, note_place, subje
 from holter.ingest.console.training_sections import (
     end_section,
     enter_section,
+    enter_section_at_step,
     forget_settings,
     name_stage,
     section_labels,
@@ -348,6 +349,8 @@ def note_line(shape: LineShape, counts: Counts, axis: dict[str, Any]) -> None:
     is_evaluated = bool(shape.split) and Counter.BATCH in counts  # an empty bar, whose batches are its own
     is_evaluated |= bool(shape.split) and counts_evaluated(counts, axis)  # `Eval iter: 100`
     if shape.is_heading and not is_evaluated and not (has_values and "names" in axis):
+        if counts.keys() == {Counter.STEP}:
+            enter_section_at_step(counts[Counter.STEP][0], axis)
         note_heading(counts, axis)
 
 

@@ -54,11 +54,14 @@ _OF_RESULTS = re.compile(
 )
 """A heading of the result of a training, or of all folds: `== fold: 0 result ==`, `===== CV =====`."""
 _STAGE = (
-    r"(?:(?:start(?:ing)?|begin(?:ning)?) )?(?:[a-z]{1,20} )?"
-    r"(?P<stage>pre-?training|fine-?tuning|warm-?up)(?: [a-z]{1,20}){0,3}[^\w\n]{0,20}$"
+    r"(?:(?:(?:start(?:ing)?|begin(?:ning)?) )?(?:[a-z]{1,20} )?"
+    r"(?P<stage>pre-?training|fine-?tuning|warm-?up)(?P<what>(?: [a-z]{1,20}){0,4})"
+    r"|(?:start(?:ing)?|begin(?:ning)?) (?P<kind>[a-z]{3,20}) training)[^\w\n]{0,20}$"
 )
 _STAGE_ALONE = re.compile(rf"(?i)[^\w\n]{{0,100}}{_STAGE}")
-"""A part of a training, in a heading: `Fine-tuning the model...`."""
+"""A part of a training, in a heading: `Fine-tuning the model...`, `Start adversarial training`."""
+_BEHIND_WHAT = re.compile(r" (?:with|on|for|using|in|by|at|from)\b")
+"""What is behind the words for what is trained: `Pre-training generator with MLE`."""
 _ENDED = re.compile(r"(?i)\b(?:complete[ds]?|finish(?:ed)?|done|ended|end of)\b")
 _NO_STAGE = re.compile(r"(?i)done|finish|complete|\bend|sav|load|config|data|result")
 _TRAINING = (
@@ -151,7 +154,7 @@ def begin_section(line: str, state: DialectState) -> bool:
         word = match["word"].lower()
         named = {_KEYS.get(word, word): match["number"].lstrip("0") or "0"}
     elif (match := _STAGE_ALONE.match(line)) is not None and _NO_STAGE.search(line) is None:
-        named = {"phase": match["stage"].lower()}
+        named = {"phase": _phase(match)}
     elif (match := _NAMED.match(line)) is not None:
         if match["name"].lower().rstrip(".") in _NO_NAMES or not _is_name_of_model(line, match, state):
             end_evaluation(state.get("plain lines", {}))  # a heading of the training
@@ -164,6 +167,14 @@ def begin_section(line: str, state: DialectState) -> bool:
     _note(named, state)
     note_subject(named, state["plain lines"])
     return True
+
+
+def _phase(match: re.Match[str]) -> str:
+    """The part of the training that a heading names, with what is trained in it if it is no plain word."""
+    if match["kind"]:
+        return match["kind"].lower()
+    what = _BEHIND_WHAT.split(match["what"].lower())[0].split()
+    return " ".join((match["stage"].lower(), *(word for word in what if word not in _NO_NAMES)))
 
 
 def _announces_results(line: str, state: DialectState) -> bool:
@@ -253,7 +264,7 @@ SECTION_LINES = LinearPattern(
     + rb"|^[^\w\n]{0,40}"
     + _OF.replace("(?P<of>", "(?:").replace(r"[^\W\d]", r"[^\x00-@\[-^`{-\x7f]").encode()
     + rb"|^[^\w\n]{0,100}"
-    + _STAGE.replace("(?P<stage>", "(?:").encode()
+    + re.sub(r"\?P<\w+>", "?:", _STAGE).encode()
     + rb"|^[^\w\n]{0,40}(?:\[[^\]\n]{1,20}\] )?%s(?:%s)" % (_OF_TRAINING.encode(), _MANY.encode())
     + rb" \[?\d{1,4}/\d{1,4}\b[^\n]{0,200}$"
     rb"|^[^\n]{0,80}(?:%s) ?\d{1,3} ?(?:/ ?\d{1,3} ?)?(?:%s)[^\n]{0,80}$" % tuple(map(in_encodings, "第折"))
@@ -325,6 +336,20 @@ def enter_section(counts: Mapping[Counter, tuple[int, int]], axis: DialectState)
         number if number >= 0 else before for number, before in zip(position, last, strict=True)
     ]
     return begins
+
+
+def enter_section_at_step(step: int, axis: DialectState) -> None:
+    """Begin the training that lines above named, if a line that announces a step alone goes back.
+
+    Such as `D-Step 0` below `Pre-training discriminator` and the last `G-Step 99`: below it are the epochs.
+    """
+    section = axis.get("section", {})
+    named = {**section.get("now", {}), **section.get("next", {})}
+    if "last" not in section or named == section["now"] or step >= axis.get("outer", [step])[0]:
+        return
+    del section["next"]
+    _exchange_axes(named, axis)
+    section["now"], section["begin"], section["last"] = named, [-1, -1], [-1, -1]
 
 
 def _note_scheduled(noted: Mapping[str, str], section: dict[str, Any]) -> None:

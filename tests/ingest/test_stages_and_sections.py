@@ -119,3 +119,41 @@ def test_an_evaluation_right_above_the_training_is_before_it(
 def test_amounts_of_data_above_the_training_are_no_evaluation(tmp_path: Path) -> None:
     text = "Train samples: 600\nVal samples: 200\nVal batches: 25\nStarting training...\n" + _EPOCHS
     assert {step for steps in steps_of(read_log(tmp_path, text)).values() for step in steps} == {1, 2, 3}
+
+
+@pytest.mark.parametrize(
+    "headings",
+    [
+        ("Start pre-training generator with MLE...", "Start pre-training discriminator..."),
+        ("### Start pre-training generator ###", "### Start pre-training discriminator ###"),
+        ("Pre-training the generator", "Pre-training the discriminator on samples"),
+    ],
+)
+def test_models_that_are_trained_one_after_another_are_told_apart_by_the_headings_of_their_phases(
+    tmp_path: Path, headings: tuple[str, str]
+) -> None:
+    text = "".join(
+        f"{heading}\n\n"
+        + "".join(
+            f"{word}-Step {n}\n"
+            + "".join(f"Epoch {at}, train loss: {place}.{n}{at}\n" for at in range(epochs))
+            + f"eval loss: {place}.5{n}\n\n"
+            for n in range(4)
+        )
+        for place, (heading, word, epochs) in enumerate(zip(headings, "GD", (1, 3), strict=True))
+    )
+    values = {str(key): points.value.tolist() for key, points in read_log(tmp_path, text).data.series.items()}
+    label = "{phase=pre-training discriminator}"
+    assert values["train loss"] == [0, 0.1, 0.2, 0.3]
+    assert values["eval loss"] == [0.5, 0.51, 0.52, 0.53]
+    assert values[f"train loss{label}"] == [float(f"1.{n}{at}") for n in range(4) for at in range(3)]
+    assert values[f"eval loss{label}"] == [1.5, 1.51, 1.52, 1.53]
+
+
+def test_a_kind_of_training_names_its_phase(tmp_path: Path) -> None:
+    text = "".join(
+        f"{heading}\n" + "".join(f"Epoch {n} loss {at}.{n}\n" for n in range(1, 5))
+        for at, heading in enumerate(("Starting supervised training...", "Starting adversarial training..."))
+    )
+    values = {str(key): points.value.tolist() for key, points in read_log(tmp_path, text).data.series.items()}
+    assert values == {"loss": [0.1, 0.2, 0.3, 0.4], "loss{phase=adversarial}": [1.1, 1.2, 1.3, 1.4]}
