@@ -46,7 +46,7 @@ _DASHED_PAIR = re.compile(r"(?:^|, )([A-Za-z_][\w./@]{0,60}) - (-?\d[\d.e+-]{0,2
 """A pair with a dash for a sign: `dice_loss - 0.5, iou_score - 0.4`."""
 _FRACTION = r"-?\d{1,9}\.\d{1,20}(?:[eE][-+]?\d{1,3})?"
 _DIVIDED = re.compile(rf"(?<![\w/)])([A-Za-z]\w{{0,30}} ?[:=] ?)({_FRACTION}(?:/{_FRACTION})+)(?![\w/.])")
-"""Fractions behind a name with slashes between, of which none is a total: `pde: 1.5e-03/6.2e-04`."""
+"""Fractions behind a name with slashes between, of which none is a total: `rim: 1.75e-03/4.5e-04`."""
 _COUNTS_EPOCHS = re.compile(r"(?i)\bepochs?\W{0,4}$")
 _EPOCH_AHEAD = re.compile(r"^\s*(\d{1,9})/(\d{1,9}) \* Epoch \(")
 """The epoch before a bar of Catalyst: `3/10 * Epoch (train): 100% 391/391`."""

@@ -163,6 +163,9 @@ _TARGET = re.compile(
 )
 """What is before a value that is to be reached: `acc: 0.4 (goal: up to 0.8)`, `acc: 0.4 (target > 0.8)`."""
 
+_LIMIT = re.compile(r"[<>\u2264\u2265]=? {0,2}[A-Za-z_]\w{0,40} ?= ?$")
+"""What is before a limit with a name: `improved by 0.015 >= min_delta = 0.01`."""
+
 _BEHIND_NUMBERS_OF_NAMES = (_CLOSING, _COUNTED_EPISODES, _END_OF_KEY, _EQUALS)
 
 
@@ -363,6 +366,7 @@ class _FieldReader:
             or after == "-"
             or _is_reference(text, after)
             or _TARGET.search(text) is not None
+            or _LIMIT.search(text) is not None
             or (text.rstrip(" ").endswith("[[") and not after.lstrip(" ").startswith("]]"))
             or (after == "," and last + 1 < self._count and text[-1:] not in ("[", "("))
             or (text.endswith("[") and after.strip() == "," and last + 1 == self._count)  # a list goes on

@@ -61,7 +61,9 @@ _NUMBERED_PARTS = re.compile(
     rf"(?P<others>(?: ?[,;|]? {{1,2}}(?P=word) \d{{1,3}} ?[:=] ?{_NUMBER}%?)+)[\])}}]?"
 )
 """Values of several of one kind, told apart by their numbers: `Q loss: [agent 0: 0.5, agent 1: 0.4]`."""
-_NUMBERED_PART = re.compile(rf"(?<![A-Za-z-])([A-Za-z-]{{1,40}} \d{{1,9}}) ?[:=] ?({_NUMBER})%?")
+_NUMBERED_PART = re.compile(rf"(?<![A-Za-z-])([A-Za-z-]{{2,21}} \d{{1,3}}) ?[:=] ?({_NUMBER})%?")
+_NUMBER_AND_VALUE = re.compile(r"[A-Za-z] \d{1,3} ?[:=] ?[-+.\dni]")
+"""What each of them has, which few lines have."""
 _BETWEEN_LISTS = "]: ["
 _RANKED_LISTS = re.compile(
     r"(?P<name>[A-Za-z][\w-]{0,20}@)\[(?P<ranks>\d{1,4}(?:, ?\d{1,4}){1,15})\](?P<rest>)"
@@ -189,7 +191,8 @@ def written_out(line: str) -> str:
         line = _RANKED_LISTS.sub(_with_ranks, line)
     if _BETWEEN_RANKS in line:
         line = _RANKS_OF_METRIC.sub(_with_ranks, line)
-    line = _NUMBERED_PARTS.sub(_as_keys, line)
+    if _NUMBER_AND_VALUE.search(line) is not None:
+        line = _NUMBERED_PARTS.sub(_as_keys, line)
     if _ORDERED not in line:
         return line
     line = re.sub(r"(\w['\"]), ", r"\1: ", line.replace(_ORDERED, "{").replace(")])", "}"))

@@ -49,6 +49,7 @@ from holter.ingest.offline.measured_columns import LEAST_FRACTIONS, LEAST_OF_NUM
 from holter.ingest.offline.passes_of_rows import through_passes
 from holter.ingest.offline.printed_arrays import without_arrays
 from holter.ingest.offline.rare_evaluations import rare_evaluations
+from holter.ingest.offline.repeated_sentences import numbered_sentences
 from holter.ingest.offline.results_over_lines import with_numbers_behind
 from holter.ingest.offline.row_forms import counted_table
 from holter.ingest.offline.table_headers import is_short_table, with_signs_of_header
@@ -146,7 +147,7 @@ class NumberedRows(WholeFile):
                     yield replace(each, restarts=restarts) if isinstance(each, Batch) else each
                     restarts = False
             return
-        yield from self.read_lines(path, numbered)
+        yield from self.read_lines(path, numbered or numbered_sentences(lines))
 
 
 def _named_after(name: str, table: Cells) -> Cells:

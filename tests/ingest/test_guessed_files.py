@@ -418,3 +418,17 @@ def test_results_of_folds_without_an_epoch_have_their_labels(tmp_path: Path, hea
 def test_results_below_the_same_fold_or_none_are_not_guessed(tmp_path: Path) -> None:
     assert steps_of(read_log(tmp_path, of_folds("Fold {}/3", again=True), "train.txt")) == {}
     assert steps_of(read_log(tmp_path, of_folds("Rows of {}"), "train.txt")) == {}
+
+
+def test_sentences_about_a_metric_in_a_row_are_counted(tmp_path: Path) -> None:
+    text = "GPU available: True\nusing: 0 cores\nMetric dev_loss improved. New best score: 0.95\n" + "".join(
+        f"Metric dev_loss improved by 0.00{n} >= min_delta = 0.001. New best score: 0.{90 - n}\n"
+        for n in range(6)
+    )
+    run = read_log(tmp_path, text)
+    assert steps_of(run) == {"New best score": [*range(7)]}
+
+
+def test_a_limit_with_a_name_is_no_value(tmp_path: Path) -> None:
+    text = "".join(f"Epoch {n}: loss 0.{90 - n}, change 0.{n}5 >= tolerance = 0.001\n" for n in range(6))
+    assert steps_of(read_log(tmp_path, text)) == {name: [*range(6)] for name in ("loss", "change")}
