@@ -74,16 +74,18 @@ def _guess(file: Path, sources: Sequence[Source], lines: Format) -> Format | Non
     formats = [source.format for source in sources]
     if len(formats) == 1 and isinstance(formats[0], CsvLog | JsonLines):
         counted: Format = RowsOfEpochs(formats[0])
-        of_csv = (UnevenTables(lines), RowsOfTexts(formats[0]), counted)
-        for guess in of_csv if isinstance(formats[0], CsvLog) else (counted,):
+        of_all = (RowsOfTexts(formats[0]), counted)
+        for guess in (UnevenTables(lines), *of_all) if isinstance(formats[0], CsvLog) else of_all:
             if _has_points(file, guess):
                 return guess
         return None if _has_points(file, formats[0]) else _guessed(file, lines)
     if len(formats) == 1 and isinstance(formats[0], ConsoleLog):
         if not _holds_points(file, formats[0]):
             return _guessed(file, lines)
-        if _has_points(file, nameless := NamelessRows(formats[0])):
-            return nameless
+        for guess in (RowsOfTexts(formats[0]), NamelessRows(formats[0])):
+            if _has_points(file, guess):
+                return guess
+        return None
     return _lines_of_training(file, sources, lines)
 
 
@@ -96,8 +98,9 @@ def _guessed(file: Path, lines: Format) -> Format | None:
         if _has_points(file, records):
             return records
     is_table = table.sniff(PurePath("table.csv"), _head(file))
-    tables: list[Format] = [UnevenTables(lines), RowsOfTexts(table), rows, table] if is_table else [rows]
+    tables: list[Format] = [UnevenTables(lines), rows, table] if is_table else [rows]
     guesses = (
+        RowsOfTexts(lines),
         NamelessRows(lines),
         lines,
         PrintedFrames(lines),
