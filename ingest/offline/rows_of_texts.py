@@ -11,6 +11,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import PurePath
 from typing import ClassVar
@@ -52,9 +53,10 @@ class RowsOfTexts(WholeFile):
 
 
 def _csv_rows(text: str) -> Iterator[list[str]]:
-    """The names and the rows of a table in CSV."""
+    """The names and the rows of a table in CSV, up to what is none."""
     line = text.split("\n", 1)[0]
-    yield from csv.reader(io.StringIO(text), delimiter=max(",\t;", key=line.count))
+    with suppress(csv.Error):
+        yield from csv.reader(io.StringIO(text), delimiter=max(",\t;", key=line.count))
 
 
 def _objects(text: str) -> Iterator[list[str]]:

@@ -71,3 +71,8 @@ def test_objects_with_remarks_are_no_rows_of_texts(tmp_path: Path) -> None:
     rows = ({"step": n, "loss": n / k, "note": "saved"} for n in EPOCHS for k in (5, 7))
     run = read_log(tmp_path, "".join(json.dumps(row) + "\n" for row in rows), "log.jsonl")
     assert {*steps_of(run)} == {"loss", "loss/repeat=2"}
+
+
+def test_bars_are_no_table_of_texts(tmp_path: Path) -> None:
+    bars = "".join(f"\rEpoch 1:  {n}0%|#| {n}/9 [00:0{n}<00:01, loss=0.{n}]" for n in range(1, 10))
+    assert steps_of(read_log(tmp_path, bars + "\n"))["loss"][-1] == 9
