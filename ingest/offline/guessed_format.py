@@ -28,6 +28,7 @@ from holter.ingest.offline.numbered_rows import UNNAMED, NumberedRows
 from holter.ingest.offline.printed_documents import PrintedDocuments
 from holter.ingest.offline.printed_frames import PrintedFrames
 from holter.ingest.offline.results_of_folds import ResultsOfFolds
+from holter.ingest.offline.results_of_launches import ResultsOfLaunches
 from holter.ingest.offline.rows_of_epochs import RowsOfEpochs
 from holter.ingest.offline.rows_of_texts import RowsOfTexts
 from holter.ingest.offline.sideways_tables import SidewaysTables
@@ -97,6 +98,8 @@ def _guessed(file: Path, lines: Format) -> Format | None:
     for records in first:
         if _has_points(file, records):
             return records
+    if _has_points(file, results := ResultsOfLaunches(lines)) and not _has_points(file, lines):
+        return results
     is_table = table.sniff(PurePath("table.csv"), _head(file))
     tables: list[Format] = [UnevenTables(lines), rows, table] if is_table else [rows]
     guesses = (
