@@ -15,6 +15,7 @@ import numpy as np
 
 from holter.ingest.console.console_log import ConsoleLog
 from holter.ingest.console.dialects import PLAIN_LINES
+from holter.ingest.console.next_launch import LAUNCH
 from holter.ingest.csv.csv_log import CsvLog
 from holter.ingest.discovery.run_layout import assign_tree
 from holter.ingest.discovery.scanner import Source
@@ -98,8 +99,9 @@ def _guessed(file: Path, lines: Format) -> Format | None:
     for records in first:
         if _has_points(file, records):
             return records
-    if _has_points(file, results := ResultsOfLaunches(lines)) and not _has_points(file, lines):
-        return results
+    results = ResultsOfLaunches(lines)
+    if _has_points(file, results, _is_of_launch) and not _has_points(file, lines):
+        return results  # else each launch would be a row of a training
     is_table = table.sniff(PurePath("table.csv"), _head(file))
     tables: list[Format] = [UnevenTables(lines), rows, table] if is_table else [rows]
     guesses = (
@@ -110,6 +112,7 @@ def _guessed(file: Path, lines: Format) -> Format | None:
         *tables,
         PrintedDocuments(lines),
         ResultsOfFolds(lines),
+        results,
     )
     for guess in guesses:
         if _has_points(file, guess, _is_named, steps=_SEVERAL):
@@ -142,6 +145,11 @@ def _lines_of_training(file: Path, sources: Sequence[Source], lines: Format) -> 
 def _is_named(key: SeriesKey) -> bool:
     """Whether a series has a name from the file: not that of its column's place."""
     return not key.metric.startswith(UNNAMED)
+
+
+def _is_of_launch(key: SeriesKey) -> bool:
+    """Whether a series is that of a launch that only evaluates, behind the first one."""
+    return LAUNCH in dict(key.labels)
 
 
 def _is_of_training(key: SeriesKey) -> bool:

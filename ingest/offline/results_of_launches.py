@@ -58,7 +58,7 @@ class ResultsOfLaunches(WholeFile):
 
 
 def _launches(lines: Sequence[str]) -> Iterator[Sequence[str]]:
-    """The lines of each launch: from the first line of the text on, one about the set-up, that comes again."""
+    """The lines of each launch: from the first line of the text on, about the set-up, that comes again."""
     kinds = [line.translate(_NO_DIGITS).strip() for line in lines]
     first = next(filter(None, kinds), "")
     is_opening = len(first) >= _LEAST_OF_OPENING and is_about_set_up(first) and not _results([first])
