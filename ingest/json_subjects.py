@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -30,10 +30,11 @@ class _Keys(NamedTuple):
 class ObjectSubjects:
     """Names the rows of an evaluation after their data, and labels those of other trainings than the first.
 
-    The first object with such keys decides which of them tell trainings apart.
+    The first object with such keys decides which of them tell trainings apart; `known` are others that do.
     """
 
-    def __init__(self, state: Mapping[str, Any]) -> None:
+    def __init__(self, state: Mapping[str, Any], known: Collection[str] = ()) -> None:
+        self._known = frozenset(known)
         self._keys: list[str] = state.get("keys", [])
         self._rows = RowSubjects(state.get("rows", {}))
 
@@ -43,7 +44,7 @@ class ObjectSubjects:
 
     def row(self, logged: Mapping[str, Any], row: LogRow) -> LogRow:
         """The row of an object, with what that says of it."""
-        keys = _keys_of(tuple(logged))
+        keys = _keys_of(tuple(logged), self._known)
         if not (keys.data or keys.subjects):
             return row
         cells = {key: cell for key in keys.subjects if (cell := _cell(logged[key], key))}
@@ -52,9 +53,9 @@ class ObjectSubjects:
         labels = row.labels
         if self._keys:
             subject = tuple(cells.get(key, "") for key in self._keys)
-            [own] = self._rows.labels([subject], [row.step], [*map(subject_word, self._keys)])
+            [own] = self._rows.labels([subject], [row.step], [*map(_word, self._keys)])
             labels = labels_of({**dict(labels), **dict(own)}) if own else labels
-        no_metrics = {key for key in cells if self._rows.tells or is_never_measured(subject_word(key))}
+        no_metrics = {key for key in cells if self._rows.tells or is_never_measured(_word(key))}
         values = row.values
         if data or not no_metrics.isdisjoint(values):
             values = {metric_name(name, data): values[name] for name in values if name not in no_metrics}
@@ -64,9 +65,15 @@ class ObjectSubjects:
 
 
 @lru_cache(maxsize=256)
-def _keys_of(keys: tuple[str, ...]) -> _Keys:
+def _keys_of(keys: tuple[str, ...], known: frozenset[str]) -> _Keys:
     data = tuple(keys[column] for column in columns_of(keys).data if keys[column] not in LABEL_NAMES)
-    return _Keys(data, tuple(key for key in keys if key not in LABEL_NAMES and subject_word(key)))
+    of_subjects = (key for key in keys if key not in LABEL_NAMES and (key in known or subject_word(key)))
+    return _Keys(data, tuple(of_subjects))
+
+
+def _word(key: str) -> str:
+    """The word for what a key names, which is the label of its rows."""
+    return subject_word(key) or "_".join(key.lower().split())
 
 
 def _cell(value: object, key: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import PurePath
 from typing import Any, BinaryIO, ClassVar
@@ -58,15 +58,17 @@ class JsonLines:
             return False
         return step_columns.find_step(names) is not None or (bool(names) and _has_step(head))
 
-    def reader(self, path: PurePath, state: Mapping[str, Any]) -> JsonLinesReader:
-        """A reader that resumes from `state`."""
+    def reader(
+        self, path: PurePath, state: Mapping[str, Any], subjects: Collection[str] = ()
+    ) -> JsonLinesReader:
+        """A reader that resumes from `state`; `subjects` are keys known to say what each row is of."""
         known = {} if "rewritten" in state else state
         return JsonLinesReader(
             known,
             _row_with_step,
             EpochAxis(known.get("epochs", {})),
             RepeatedEpochs(known.get("repeated epochs", {})),
-            ObjectSubjects(known.get("subjects", {})),
+            ObjectSubjects(known.get("subjects", {}), subjects),
         )
 
 

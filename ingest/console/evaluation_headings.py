@@ -14,6 +14,7 @@ from holter.ingest.console.evaluated_parts import (
     begins_training,
     end_evaluation,
 )
+from holter.ingest.console.evaluation_passes import note_heading_again
 from holter.ingest.console.line_words import DATA_SPLIT
 from holter.ingest.console.pattern_search import LinearPattern
 from holter.ingest.console.settings_in_blocks import is_section_of_settings
@@ -58,6 +59,7 @@ def announce(line: str, state: DialectState) -> None:
     if data is None or "plain lines" not in state:
         return
     if data:
+        note_heading_again(data, axis)
         axis["evaluating"] = data
         return
     end_evaluation(axis)

@@ -9,12 +9,16 @@ lines; the only one has the result as well.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Sequence, Set
 from typing import Any, NamedTuple
 
 _MOST_PASSES = 32
 """Data of which passes are looked at."""
 _MOST_NAMES = 64
+
+
+NO_PASS_BELOW = "trains below"
+"""That the heading of an evaluation came again behind a pass below it: those below are of the training."""
 
 
 class _Pass(NamedTuple):
@@ -57,6 +61,20 @@ def names_of_pass(data: str, state: dict[str, Any]) -> Collection[str]:
         return ()
     last = _Pass(*stored)
     return last.names if last.has_several and last.at == state.get("step") else ()
+
+
+def pass_at_last_step(data: str, state: dict[str, Any]) -> tuple[int, Set[str]] | None:
+    """The last batch of the pass through some data at the last step of the training, and its names."""
+    stored = state.get("passes", {}).get(data)
+    if stored is None or (last := _Pass(*stored)).at != state.get("step"):
+        return None
+    return last.batch, {*last.names}
+
+
+def note_heading_again(data: str, state: dict[str, Any]) -> None:
+    """Note the heading of an evaluation of some data, behind a pass below the one before or not."""
+    if data == state.get("evaluating") and pass_at_last_step(data, state) is not None:
+        state[NO_PASS_BELOW] = True
 
 
 def trained_at(step: int, state: dict[str, Any]) -> int:

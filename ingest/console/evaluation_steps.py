@@ -12,7 +12,7 @@ from zlib import crc32
 from holter.ingest.console.data_names import is_of_evaluation
 from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.evaluated_parts import has_results
-from holter.ingest.console.evaluation_passes import step_in_pass
+from holter.ingest.console.evaluation_passes import NO_PASS_BELOW, pass_at_last_step, step_in_pass
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.stated_names import has_means
 from holter.ingest.console.step_axis import (
@@ -28,6 +28,8 @@ _NEARLY_ALL = 5
 
 _OF_ALL_STEPS = {Counter.GLOBAL_STEP, Counter.EPOCH}
 """What places a line among all steps of the training."""
+_NO_PASSES = {"announced", "epoch", "may begin", "bar", NO_PASS_BELOW}
+"""What lines above may have shown: epochs, opening lines again, a training below headings of evaluations."""
 _MOST_EVALUATIONS = 64
 _LEAST_ALONE = 2
 """Steps with one evaluation each, after which a second one at a step is at another step."""
@@ -39,13 +41,16 @@ def evaluated_batch(counts: Counts, names: Collection[str], state: DialectState)
     A heading announced it, or they begin anew within an epoch behind its end. Below a heading, the step of
     the training again is of the evaluation as well, with values of these names, and so are batches that name
     no epoch where those of the training do, batches with a total where lines of the training count steps
-    without one, and another pass of as many batches as the training has.
+    without one, another pass of as many batches as the training has, and, where nothing names an epoch, the
+    first pass below the heading (`is_own_pass`).
     """
     inner = inner_count(counts)
     data: str = state.get("evaluating", "")
     if data and (repeats_step(counts, names, state) or lacks_epoch(counts, state)):
         return data
     if data and (_has_batches_below_steps(counts, state) or _is_pass_below(counts, state)):
+        return data
+    if data and is_own_pass(counts, names, state):
         return data
     if inner is None or not inner[1] or "total" not in state:
         return ""
@@ -84,6 +89,26 @@ def _is_pass_below(counts: Counts, state: DialectState) -> bool:
         return inner[0] <= _end_of_epoch(counts, inner[1], state)
     last = int(state.get("laps", {}).get("step", 0)) if "headed training" in state else 0
     return inner[0] <= last and _is_end(last, inner[1])
+
+
+def is_own_pass(counts: Counts, names: Collection[str], state: DialectState) -> bool:
+    """Whether a line is of the first pass below the heading of an evaluation, where nothing names an epoch.
+
+    It begins anew behind the training, with the same names and no result of the evaluation above it. Where
+    batches begin anew once more the training goes on, as in logs with nothing but `Evaluating...` between.
+    """
+    inner = inner_count(counts)
+    if inner is None or not _OF_ALL_STEPS.isdisjoint(counts) or not _NO_PASSES.isdisjoint(state):
+        return False
+    if inner[1] != state.get("total", 0):
+        return False
+    stored = pass_at_last_step(state["evaluating"], state)
+    if stored is not None:
+        batch, of_pass = stored
+        return inner[0] > batch or (inner[0] == batch and of_pass.isdisjoint(names))
+    if "evaluated above" in state or not {*names} <= {*state.get("names", ())}:
+        return False
+    return inner[0] < int(state.get("laps", {}).get("step", 0))
 
 
 def begins_pass(counts: Counts, names: Collection[str], state: DialectState) -> bool:

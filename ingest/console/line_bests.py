@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
+from typing import Any
 
 from holter.ingest.console.line_counters import Counter, CounterField
 from holter.ingest.console.line_fields import NumberField
@@ -16,6 +18,7 @@ _NAMED = re.compile(
     r"(?P<number>\d{1,9})(?![\d.])"
 )
 _VALUE_AND_BEST = 2
+_BEST_STEP = "best step"
 _NOTE = re.compile(r"(?i)\bsav(?:ed|ing)\b|\bcheckpoint\b|\bstopp(?:ed|ing)\b")
 """Words of lines that note what a program did at an epoch, and announce none."""
 _SAVED = re.compile(
@@ -42,6 +45,20 @@ def named_best(line: str) -> dict[Counter, tuple[int, int]]:
     if match is None:
         return {}
     return {Counter.EPOCH if match["epoch"] else Counter.STEP: (int(match["number"]), 0)}
+
+
+def note_best_step(step: int, state: dict[str, Any]) -> None:
+    """Note the best step, which a line names that has no values: `Best iteration: 120`."""
+    state[_BEST_STEP] = [step, state.get("step")]
+
+
+def best_step_above(names: Collection[str], state: dict[str, Any]) -> int | None:
+    """The step that a line above named as the best one, for values that are named so: `Best score: 0.8`.
+
+    Nothing once the training has gone on.
+    """
+    step, last = state.get(_BEST_STEP, (None, None))
+    return step if last == state.get("step") and all("best" in name.lower() for name in names) else None
 
 
 def is_of_best(metrics: list[MetricField], field: NumberField) -> bool:

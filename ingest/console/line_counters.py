@@ -348,6 +348,8 @@ def stage_of(field: NumberField, behind: str) -> str:
     if _ends_in_index(counted):  # `iteration index: 3` is no part of a training
         counted.pop()
     words = [word for word in counted[:-1] if not _is_of_writer_or_data(word.lower())]
+    if words and is_metric_name(words[-1]):  # `Train loss epoch 3: 0.5`
+        return ""
     if not {word.lower() for word in words} <= QUALIFIERS:
         return " ".join(words)
     stage = _STAGE_BEFORE.search(in_english(field.before)) or _STAGE_BEHIND.match(behind)

@@ -20,6 +20,7 @@ from holter.ingest.console.evaluation_steps import (
     begins_pass,
     evaluated_batch,
     evaluation_step,
+    is_own_pass,
     lacks_epoch,
     repeats_step,
 )
@@ -301,7 +302,9 @@ class PlainTable:
 
     def _is_of_heading(self, counts: Counts, axis: dict[str, Any]) -> bool:
         """Whether a line below the heading of an evaluation is of it, by what it counts."""
-        return repeats_step(counts, self._names, axis) or lacks_epoch(counts, axis)
+        if repeats_step(counts, self._names, axis) or lacks_epoch(counts, axis):
+            return True
+        return is_own_pass(counts, self._names, axis)
 
     def _has_other_total(self, axis: dict[str, Any]) -> bool:
         """Whether the batches of these lines have another total than those of the training so far."""

@@ -29,7 +29,7 @@ from holter.ingest.console.evaluation_steps import (
     step_of_next,
 )
 from holter.ingest.console.identified_rows import identity_of_row
-from holter.ingest.console.line_bests import named_best
+from holter.ingest.console.line_bests import best_step_above, named_best, note_best_step
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_data import ends_epoch, names_behind_data
 from holter.ingest.console.line_labels import is_of_other_writer, labels_of_line, note_epoch_about
@@ -275,6 +275,8 @@ def _of_best(
         for field, value in (measured_values(shape, numbers) if shape.is_record else ())
         if field.index not in counted
     }
+    if not values and step is not None and shape.is_best and not shape.metrics:
+        note_best_step(step, axis)
     if not values or step is None:
         return None
     is_late = step < axis.get("step", step)
@@ -478,6 +480,8 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
         step = step_of_next(template, int(step), values, axis)
     note_place(axis)
     named = _step_of_best(named_best(line), axis) if is_best else None
+    if named is None:
+        named = best_step_above(values, axis)
     if named is not None and named < step:
         return LineValues(named, values, parse_time(line), labels, is_late=True)
     return LineValues(int(step), values, parse_time(line), labels)

@@ -15,6 +15,7 @@ import numpy as np
 
 from holter.ingest.console.console_log import ConsoleLog
 from holter.ingest.console.dialects import PLAIN_LINES
+from holter.ingest.console.next_launch import LAUNCH
 from holter.ingest.csv.csv_log import CsvLog
 from holter.ingest.discovery.run_layout import assign_tree
 from holter.ingest.discovery.scanner import Source
@@ -28,6 +29,7 @@ from holter.ingest.offline.numbered_rows import UNNAMED, NumberedRows
 from holter.ingest.offline.printed_documents import PrintedDocuments
 from holter.ingest.offline.printed_frames import PrintedFrames
 from holter.ingest.offline.results_of_folds import ResultsOfFolds
+from holter.ingest.offline.results_of_launches import ResultsOfLaunches
 from holter.ingest.offline.rows_of_epochs import RowsOfEpochs
 from holter.ingest.offline.rows_of_texts import RowsOfTexts
 from holter.ingest.offline.sideways_tables import SidewaysTables
@@ -74,16 +76,18 @@ def _guess(file: Path, sources: Sequence[Source], lines: Format) -> Format | Non
     formats = [source.format for source in sources]
     if len(formats) == 1 and isinstance(formats[0], CsvLog | JsonLines):
         counted: Format = RowsOfEpochs(formats[0])
-        of_csv = (UnevenTables(lines), RowsOfTexts(formats[0]), counted)
-        for guess in of_csv if isinstance(formats[0], CsvLog) else (counted,):
+        of_all = (RowsOfTexts(formats[0]), counted)
+        for guess in (UnevenTables(lines), *of_all) if isinstance(formats[0], CsvLog) else of_all:
             if _has_points(file, guess):
                 return guess
         return None if _has_points(file, formats[0]) else _guessed(file, lines)
     if len(formats) == 1 and isinstance(formats[0], ConsoleLog):
         if not _holds_points(file, formats[0]):
             return _guessed(file, lines)
-        if _has_points(file, nameless := NamelessRows(formats[0])):
-            return nameless
+        for guess in (RowsOfTexts(formats[0]), NamelessRows(formats[0])):
+            if _has_points(file, guess):
+                return guess
+        return None
     return _lines_of_training(file, sources, lines)
 
 
@@ -95,15 +99,20 @@ def _guessed(file: Path, lines: Format) -> Format | None:
     for records in first:
         if _has_points(file, records):
             return records
+    results = ResultsOfLaunches(lines)
+    if _has_points(file, results, _is_of_launch) and not _has_points(file, lines):
+        return results  # else each launch would be a row of a training
     is_table = table.sniff(PurePath("table.csv"), _head(file))
-    tables: list[Format] = [UnevenTables(lines), RowsOfTexts(table), rows, table] if is_table else [rows]
+    tables: list[Format] = [UnevenTables(lines), rows, table] if is_table else [rows]
     guesses = (
+        RowsOfTexts(lines),
         NamelessRows(lines),
         lines,
         PrintedFrames(lines),
         *tables,
         PrintedDocuments(lines),
         ResultsOfFolds(lines),
+        results,
     )
     for guess in guesses:
         if _has_points(file, guess, _is_named, steps=_SEVERAL):
@@ -136,6 +145,11 @@ def _lines_of_training(file: Path, sources: Sequence[Source], lines: Format) -> 
 def _is_named(key: SeriesKey) -> bool:
     """Whether a series has a name from the file: not that of its column's place."""
     return not key.metric.startswith(UNNAMED)
+
+
+def _is_of_launch(key: SeriesKey) -> bool:
+    """Whether a series is that of a launch that only evaluates, behind the first one."""
+    return LAUNCH in dict(key.labels)
 
 
 def _is_of_training(key: SeriesKey) -> bool:

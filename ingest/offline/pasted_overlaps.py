@@ -1,4 +1,4 @@
-"""Removes what a text has twice where parts of a terminal's output were pasted with an overlap.
+"""Removes what a text has twice: parts of an output that were pasted with an overlap, copies of a table.
 
 Lines that come again right behind those that they repeat, byte for byte, with the times of clocks or how long
 something took among them, were printed once: no launch takes the same time again. Without such times they may
@@ -32,6 +32,29 @@ def without_overlaps(stream: BinaryIO) -> BinaryIO:
     repeated = _repeated(lines)
     kept = _kept(lines, repeated) if len(repeated) >= _LEAST_LINES else lines
     return stream if len(kept) == len(lines) else io.BytesIO(b"\n".join(kept))
+
+
+def without_copies(stream: BinaryIO) -> BinaryIO:
+    """The stream of a table at its beginning, or one of its first copy if it has nothing but copies of it.
+
+    Each may have the header again. A training that is started again measures other numbers: rows that are the
+    same byte for byte, with fractions, were written or pasted twice.
+    """
+    text = stream.read(_MOST_BYTES + 1)
+    stream.seek(0)
+    lines = [line for line in text.splitlines() if line.strip()] if len(text) <= _MOST_BYTES else []
+    if not (copy := _copy(lines)) and (rows := _copy(lines[1:])):
+        copy = [lines[0], *rows]  # below one header
+    return io.BytesIO(b"\n".join((*copy, b""))) if copy else stream
+
+
+def _copy(lines: Sequence[bytes]) -> Sequence[bytes]:
+    """The lines that come again and again, with nothing else between; nothing of others."""
+    size = next((at for at in range(1, len(lines)) if lines[at] == lines[0]), 0)
+    if not size or len(lines) % size or lines[:-size] != lines[size:]:
+        return ()
+    copy = lines[:size]
+    return copy if sum(b"." in line for line in {*copy}) >= _LEAST_LINES else ()
 
 
 def _repeated(lines: Sequence[bytes]) -> set[bytes]:

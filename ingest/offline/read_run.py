@@ -10,14 +10,17 @@ from pathlib import Path
 from typing import BinaryIO
 
 from holter.ingest import formats
+from holter.ingest.csv.csv_log import CsvLog
 from holter.ingest.discovery.run_layout import assign_tree
 from holter.ingest.discovery.scanner import LogTree, Source
 from holter.ingest.errors import describe_error
 from holter.ingest.file_tasks import file_task
 from holter.ingest.format import Format, HoldingReader
+from holter.ingest.jsonl import JsonLines
 from holter.ingest.offline.guessed_format import source_by_hand
-from holter.ingest.offline.pasted_overlaps import without_overlaps
+from holter.ingest.offline.pasted_overlaps import without_copies, without_overlaps
 from holter.ingest.offline.series_builder import SeriesBuilder, count_attempts
+from holter.ingest.offline.whole_file import WholeFile
 from holter.ingest.open_log import OpenedLog, WithLineEnd, open_beginning, open_log, uncompressed_name
 from holter.ingest.processor_time import ProcessorTimeError
 from holter.ingest.stdout.system_text import NCCL_ONLY
@@ -121,7 +124,11 @@ def read_source(source: Source, sample: LogSample | None = None) -> Iterator[Bat
     complete = _ends_lines(source) and not (sample is not None and sample.is_part)
     raw = io.BufferedReader(WithLineEnd(opened.stream)) if complete else opened.stream
     with raw as opened_stream:
-        stream = without_overlaps(opened_stream) if complete and source.format.role.in_text else opened_stream
+        stream: BinaryIO = opened_stream
+        if complete and source.format.role.in_text:
+            stream = without_overlaps(opened_stream)
+        elif sample is None and isinstance(source.format, CsvLog | JsonLines | WholeFile):
+            stream = without_copies(opened_stream)
         try:
             yield from _records(source, stream)
         except Exception as error:

@@ -201,3 +201,44 @@ def test_a_launch_that_repeats_an_epoch_below_its_opening_line_is_no_evaluation(
     run = read_log(tmp_path, 2 * launch)
     assert run.attempts == 2
     assert steps_of(run)["loss"] == 2 * [*range(10, 51, 10)]
+
+
+def batches(kind: str, loss: str, *, last: int = 8) -> str:
+    return "".join(kind.format(batch) + f"loss: {loss}{batch}\n" for batch in range(last))
+
+
+@pytest.mark.parametrize("kind", ["Batch {0} ", "[{0}/8] "])
+@pytest.mark.parametrize("means", ["", "Train loss epoch {0}: 0.5\n"])
+def test_the_first_pass_below_the_heading_of_an_evaluation_is_of_it_without_epochs(
+    tmp_path: Path, kind: str, means: str
+) -> None:
+    run = read_log(
+        tmp_path,
+        "".join(
+            batches(kind, f"2.{n}") + means.format(n) + "Evaluating...\n" + batches(kind, f"1.{n}", last=6)
+            for n in range(3)
+        ),
+    )
+    steps = steps_of(run)
+    assert run.attempts == 1
+    assert {*steps} == {"loss", "evaluating/loss"} | ({"Train loss"} if means else set())
+    assert len({*steps["loss"]}) == len(steps["loss"]) == 3 * 8
+    assert len(steps["evaluating/loss"]) == 3 * 6
+    trained = next(series for key, series in run.data.series.items() if key.metric == "loss")
+    assert trained.value.min() >= 2
+
+
+@pytest.mark.parametrize("result", ["Test accuracy: 0.5\n", "Average: loss 0.7\n"])
+def test_a_pass_below_the_result_of_an_evaluation_is_of_the_training(tmp_path: Path, result: str) -> None:
+    text = "".join(batches("Batch {0} ", f"2.{n}") + "Evaluating...\n" + result for n in range(3))
+    run = read_log(tmp_path, text)
+    assert run.attempts == 1
+    assert len(steps_of(run)["loss"]) == 3 * 8
+
+
+def test_headings_of_evaluations_that_print_nothing_leave_passes_to_the_training(tmp_path: Path) -> None:
+    text = "".join(batches("Batch {0} ", f"2.{n}") + "Evaluating...\n" for n in range(6))
+    steps = steps_of(read_log(tmp_path, text))
+    # the first pass, below which nothing was known yet; there is room for all but one
+    assert len(steps["evaluating/loss"]) == 7
+    assert len(steps["loss"]) == 5 * 8

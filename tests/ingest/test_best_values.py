@@ -74,3 +74,17 @@ def test_the_best_step_is_the_one_that_its_line_names(tmp_path: Path, form: str,
 def test_a_best_step_that_comes_again_is_read_once(tmp_path: Path) -> None:
     text = "".join(f"Epoch {n}: loss 1.{n}\nBest epoch: {min(n, 3)}, acc 0.{min(n, 3)}5\n" for n in N)
     assert steps_of(read_log(tmp_path, text)) == {"loss": [*N], "best/acc": [1, 2, 3]}
+
+
+@pytest.mark.parametrize(
+    ("below", "steps"),
+    [
+        ("Best score: 0.81\n", [120]),
+        ("Iteration 200: loss 0.5\nBest score: 0.81\n", [200]),  # the training went on
+    ],
+)
+def test_a_score_is_at_the_best_step_of_the_line_above(tmp_path: Path, below: str, steps: list[int]) -> None:
+    rows = "".join(f"Iteration {n}: loss {2 - n / 256}\n" for n in range(0, 200, 10))
+    run = read_log(tmp_path, f"{rows}Best iteration: 120\n{below}")
+    assert run.attempts == 1
+    assert steps_of(run)["Best score"] == steps

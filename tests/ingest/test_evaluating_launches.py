@@ -61,3 +61,23 @@ def test_an_evaluation_before_a_training_is_of_its_launch(tmp_path: Path, openin
     run = read_log(tmp_path, launch + launch)
     assert run.attempts == 2
     assert steps_of(run) == {"loss": [*range(1, 7)] * 2, "val loss": [*range(7)] * 2}
+
+
+@pytest.mark.parametrize("launches", [1, 2, 5])
+def test_results_without_any_position_are_read(tmp_path: Path, launches: int) -> None:
+    text = "".join(f"Loading out/{n}.pth\nTest loss: 0.{n}5, Test acc: 0.{n}\n" for n in range(launches))
+    run = read_log(tmp_path, text)
+    assert run.attempts == 1
+    labels = ["", *(f"/launch={number}" for number in range(2, launches + 1))]
+    assert steps_of(run) == {f"Test {name}{label}": [0] for name in ("loss", "acc") for label in labels}
+
+
+def test_results_below_a_heading_are_of_its_data_without_any_position(tmp_path: Path) -> None:
+    text = "Loading out/best.pth\nTesting...\n10:00:01 INFO loss: 0.5\n10:00:01 INFO accuracy: 81.5%\n"
+    assert steps_of(read_log(tmp_path, text)) == {"testing/loss": [0], "testing/accuracy": [0]}
+
+
+def test_settings_and_results_of_epochs_are_no_results_of_launches(tmp_path: Path) -> None:
+    assert steps_of(read_log(tmp_path, "model: oak\nlr: 0.1\nloss: 0.5\n")) == {}
+    epochs = "".join(f"Evaluating the model\nTrain loss: 1.{n}\nVal loss: 2.{n}\n" for n in range(6))
+    assert steps_of(read_log(tmp_path, epochs)) == {"Train loss": [*range(6)], "Val loss": [*range(6)]}

@@ -1,0 +1,90 @@
+"""Reads the results of a program that evaluates and trains nothing: `Test loss: 0.5, Test acc: 0.8`.
+
+For a file that was given by hand, and of which nothing else is read. The results are at the step 0; those of
+later launches, which begin with the first line of the text, have the label `launch=2` and so on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import nan
+from pathlib import PurePath
+from typing import ClassVar
+
+from holter.ingest.console.data_names import is_of_evaluation
+from holter.ingest.console.evaluation_headings import heading_data
+from holter.ingest.console.evaluation_names import metric_name
+from holter.ingest.console.launch_opening import is_about_set_up
+from holter.ingest.console.line_settings import is_setting
+from holter.ingest.console.line_shapes import measured_values
+from holter.ingest.console.line_tokens import split_numbers
+from holter.ingest.console.line_words import BEFORE_MESSAGE
+from holter.ingest.console.names_of_rows import text_before
+from holter.ingest.console.next_launch import LAUNCH
+from holter.ingest.console.shape_reader import shape_of_line
+from holter.ingest.metric_names import is_metric_name
+from holter.ingest.offline.whole_file import WholeFile
+from holter.ingest.rows import LogRow, batch_from_rows
+from holter.types import Batch, Unreadable, labels_of
+
+_LONGEST, _MOST_LINES = 200, 2**16
+"""Characters of a line of results, and lines of a text in which results are looked for."""
+_LEAST_OF_OPENING = 8
+"""Characters of a line that is the first one of each launch."""
+_NO_DIGITS = str.maketrans("", "", "0123456789")
+
+
+class ResultsOfLaunches(WholeFile):
+    """Results of evaluations without any position."""
+
+    name: ClassVar[str] = "results-of-launches"
+
+    def records(self, path: PurePath, text: str) -> Iterator[Batch | Unreadable]:
+        """The results of each launch; nothing of a text that has none of an evaluation, or one twice."""
+        launches = _launches(text.splitlines()[:_MOST_LINES])
+        found = [results for lines in launches if (results := _results(lines))]
+        names = [name for results in found for name, _ in results]
+        of_evaluation = [*map(is_of_evaluation, names)]
+        if not any(of_evaluation) or (len(found) > 1 and not all(of_evaluation)):
+            return  # those of a training may be of its epochs
+        if any(len(dict(results)) < len(results) for results in found):
+            return
+        yield batch_from_rows(
+            [
+                LogRow(0, nan, dict(results), labels_of({LAUNCH: str(number)} if number > 1 else {}))
+                for number, results in enumerate(found, 1)
+            ]
+        )
+
+
+def _launches(lines: Sequence[str]) -> Iterator[Sequence[str]]:
+    """The lines of each launch: from the first line of the text on, about the set-up, that comes again."""
+    kinds = [line.translate(_NO_DIGITS).strip() for line in lines]
+    first = next(filter(None, kinds), "")
+    is_opening = len(first) >= _LEAST_OF_OPENING and is_about_set_up(first) and not _results([first])
+    begins = [at for at, kind in enumerate(kinds) if is_opening and kind == first] or [0]
+    for begin, end in zip(begins, [*begins[1:], len(lines)], strict=True):
+        yield lines[begin:end]
+
+
+def _results(lines: Sequence[str]) -> list[tuple[str, float]]:
+    """The results of some lines, by their names; those below the heading of an evaluation are of its data."""
+    results: list[tuple[str, float]] = []
+    data = ""
+    for line in lines:
+        if len(line) > _LONGEST:
+            continue
+        parts = split_numbers(line)
+        shape = shape_of_line(parts) if len(parts) > 1 else None
+        if shape is None or not shape.metrics:
+            heading = heading_data(line)
+            data = data if heading is None else heading
+            continue
+        names = [field.name for field in shape.metrics]
+        if shape.counters or not all(is_metric_name(name) and not is_setting(name) for name in names):
+            continue
+        if BEFORE_MESSAGE.fullmatch(text_before(parts, shape.metrics[0])) is None:
+            continue
+        values = measured_values(shape, parts[1::2])
+        results += [(metric_name(field.name, shape.split or data), value) for field, value in values]
+    return results
