@@ -33,12 +33,12 @@ class _Rows(NamedTuple):
 
 
 def identity_of_row(
-    template: int, step: float, shape: LineShape, numbers: Sequence[str], axis: dict[str, Any]
+    template: int, step: float, shape: LineShape, parts: Sequence[str], axis: dict[str, Any]
 ) -> dict[str, str] | None:
     """The label of a row at a step that begins with its number, empty for the first one; None for others."""
-    if not _may_begin_with_number(shape, numbers):
+    if not _may_begin_with_number(shape, parts):
         return None
-    number, name = int(numbers[0]), shape.metrics[0].name
+    number, name = int(parts[1]), shape.metrics[0].name
     layouts: dict[str, list[Any]] = axis.setdefault("rows with numbers", {})
     if (stored := layouts.get(str(template))) is None:
         if len(layouts) >= _MOST_LAYOUTS:
@@ -59,10 +59,10 @@ def _next(last: _Rows, step: float, number: int) -> _Rows:
     return _Rows(step, number, last.first, last.counts_rows or follows, is_measured)
 
 
-def _may_begin_with_number(shape: LineShape, numbers: Sequence[str]) -> bool:
-    """Whether a line begins with a small whole number of an unknown name, before a known metric."""
+def _may_begin_with_number(shape: LineShape, parts: Sequence[str]) -> bool:
+    """Whether a line begins with an unknown name, a sign and a small whole number, before a known metric."""
     if len(shape.metrics) < _LEAST_FIELDS or shape.metrics[0].index or shape.row is not None:
         return False
-    is_whole = numbers[0].isdecimal() and int(numbers[0]) <= _LARGEST
+    is_whole = parts[0].rstrip()[-1:] in (":", "=") and parts[1].isdecimal() and int(parts[1]) <= _LARGEST
     names = [field.name for field in shape.metrics]
     return is_whole and not is_metric_name(names[0]) and any(map(is_metric_name, names[1:]))

@@ -431,7 +431,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     measures = split or "heading" in axis or any(map(is_named_as_measured, shape.metrics))
     row = "" if shape.about is not None else row_name(parts, shape)
     is_best = is_of_best(parts, shape)
-    identity = identity_of_row(template, step, shape, numbers, axis)
+    identity = identity_of_row(template, step, shape, parts, axis)
     lists = values_of_lists(tuple(parts[::2]))
     counted = confusion_counts(names)
     values = {}

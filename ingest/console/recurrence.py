@@ -25,9 +25,9 @@ def recurring_values(
 ) -> list[LineValues] | None:
     """The values of a line of this subject, if such lines recur, and those of the first ones when it is seen.
 
-    That is at the third step that has one, if the numbers vary: settings may be printed as often, but for
-    learning rates, of which the first ones would be lost. Zeros next to lines that vary are what never
-    happened.
+    That is at the third step that has one, if the numbers vary: settings may be printed as often. Learning
+    rates that are the same need not vary where as many wait as can. Zeros next to lines that vary are what
+    never happened.
     """
     kinds: dict[str, list[Any]] = state.setdefault("recurring", {})
     kind = "\n".join((*values, *(subject or {}).values()))
@@ -42,7 +42,8 @@ def recurring_values(
     known[:] = [steps + (step != last), step, [*waiting, [step, dict(values)]][-_MAX_LINES:]]
     if known[0] < _LEAST_STEPS:
         return None
-    is_constant = all(earlier == values for _, earlier in waiting) and not all(map(is_learning_rate, values))
+    is_constant = all(earlier == values for _, earlier in waiting)
+    is_constant &= len(waiting) + 1 < _MAX_LINES or not all(map(is_learning_rate, values))
     if is_constant and (any(values.values()) or not _has_others(kinds, last)):
         known[0] -= 1
         return None
