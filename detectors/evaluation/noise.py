@@ -34,7 +34,9 @@ class EvaluationNoiseThresholds(Thresholds):
     clip_spreads: float = 3.0
     """Spreads. A difference counts at most this much: the first evaluations of a run fall steeply."""
     floor_share: float = 1e-3
-    """Share of the level that counts as noise at least: rounding, and what is not worth reporting."""
+    """Share of the level that counts as noise at least: what is not worth reporting."""
+    most_decimals: int = 8
+    """Decimal places up to which numbers count as rounded to them: half a unit of the last one is noise."""
     dense_evaluations: int = 512
     """Evaluations from which on the noise is not measured anew after each."""
     dense_grid: int = 16
@@ -73,7 +75,7 @@ def measure_evaluation_noise(
     step: FloatArray, value: FloatArray, thresholds: EvaluationNoiseThresholds
 ) -> EvaluationNoise:
     """The noise after each evaluation [n], from those up to it."""
-    floor = thresholds.floor_share * np.abs(value) + _TINY
+    floor = np.maximum(thresholds.floor_share * np.abs(value), _rounding(value, thresholds)) + _TINY
     variance, reach, known = {}, np.zeros(len(value)), np.zeros(len(value))
     for distance in thresholds.distances:
         differences = _differences(step, value, distance)
@@ -93,6 +95,16 @@ def measure_evaluation_noise(
         previous = np.where(np.isnan(current), thresholds.unknown_growth * previous, current)
         wander[distance] = previous
     return EvaluationNoise(sigma=sigma, wander=wander, reach=reach, known=known)
+
+
+def _rounding(value: FloatArray, thresholds: EvaluationNoiseThresholds) -> FloatArray:
+    """Half a unit of the last decimal place of the values up to each [n]; 0 where they are not rounded."""
+    decimals = np.zeros(len(value), dtype=np.int64)
+    for places in range(thresholds.most_decimals + 1):
+        scaled = value * 10.0**places
+        decimals += np.abs(scaled - np.round(scaled)) > 1e-6
+    most = np.maximum.accumulate(decimals)
+    return np.where(most <= thresholds.most_decimals, 0.5 * 10.0**-most, 0.0)
 
 
 def _differences(step: FloatArray, value: FloatArray, distance: int) -> FloatArray:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Sequence, Set
 from itertools import takewhile
 from typing import BinaryIO
@@ -18,8 +18,8 @@ _MOST_BYTES = 64 * 2**20
 _LEAST_LENGTH = 16
 _LEAST_LINES = 3
 _DIGITS = b"0123456789"
-_TIMED = re.compile(rb"\d:\d\d:\d\d|\d:\d\d<\d|\d\.\d+ ?m?s(?:ec|/|\b)")
-"""A time of a clock, the times of a progress bar, how long something took."""
+_TIMED = re.compile(rb"\d\d:\d\d:\d\d(?:[.,]\d+)?|\d\.\d{2,} ?m?s(?:ec|/|\b)")
+"""A time of a clock, or how long something took; those of progress bars are too coarse."""
 
 
 def without_overlaps(stream: BinaryIO) -> BinaryIO:
@@ -95,8 +95,11 @@ def _kept(lines: Sequence[bytes], repeated: set[bytes]) -> list[bytes]:
 
 
 def _have_rows(lines: Set[bytes]) -> bool:
-    """Whether some of these lines differ in their numbers alone, as those of steps do."""
-    return max(Counter(line.translate(None, _DIGITS) for line in lines).values(), default=0) >= _LEAST_LINES
+    """Whether some of these lines differ in their numbers alone, as those of steps do, their times among them."""
+    times: dict[bytes, set[bytes]] = defaultdict(set)
+    for line in lines:
+        times[line.translate(None, _DIGITS)].add(b" ".join(_TIMED.findall(line)))
+    return max(map(len, times.values()), default=0) >= _LEAST_LINES
 
 
 def _common(kept: Sequence[bytes], first: int, lines: Sequence[bytes], at: int) -> tuple[int, int]:

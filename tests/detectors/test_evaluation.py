@@ -220,3 +220,11 @@ def test_a_model_that_overfits_slowly_is_compared_with_its_best() -> None:
     for seed in range(5):
         random = np.random.default_rng(seed)
         assert detect(1.1 + 0.5 * np.exp(-at / 10) + 0.025 * random.standard_normal(100)) == []
+
+
+def test_one_step_of_a_coarsely_rounded_evaluation_loss_is_no_rise() -> None:
+    loss = np.full(60, 0.003)  # as logs of three decimals show it
+    loss[[7, 25, 59]] = 0.004
+    assert find(run(series("validate/avg_loss", loss))) == []
+    loss[50:] = 0.03
+    assert [each.metric for each in find(run(series("validate/avg_loss", loss)))] == ["validate/avg_loss"]
