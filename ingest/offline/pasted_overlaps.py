@@ -95,7 +95,7 @@ def _kept(lines: Sequence[bytes], repeated: set[bytes]) -> list[bytes]:
 
 
 def _have_rows(lines: Set[bytes]) -> bool:
-    """Whether some of these lines differ in their numbers alone, as those of steps do, their times among them."""
+    """Whether some of these lines differ in their numbers and times alone, as those of steps do."""
     times: dict[bytes, set[bytes]] = defaultdict(set)
     for line in lines:
         times[line.translate(None, _DIGITS)].add(b" ".join(_TIMED.findall(line)))

@@ -434,8 +434,10 @@ def test_a_first_line_that_counts_on_heads_a_training(tmp_path: Path, heading: s
     run = read_log(tmp_path, text)
     assert run.attempts == 1
     assert [steps_of(run)[f"loss{label}"] for label in ("", "/training=2", "/training=3")] == [[1, 2, 3]] * 3
-    assert read_log(tmp_path, text * 2).attempts == 2
-    assert read_log(tmp_path, (heading.format(1) + epochs(3)) * 3).attempts == 3
+    later = text.replace("10:00:", "11:00:")
+    assert read_log(tmp_path, text + later).attempts == 2
+    launches = [heading.format(1).replace("10:00:", f"1{n}:00:") + epochs(3) for n in (1, 2, 3)]
+    assert read_log(tmp_path, "".join(launches)).attempts == 3
 
 
 @pytest.mark.parametrize(
