@@ -94,7 +94,7 @@ def results_before_steps(line: str, state: DialectState) -> list[LineAbove]:
 
 
 def first_with_initial(state: DialectState) -> tuple[int, str] | None:
-    """What the first line of a text counts that has initial results above it, and what their names begin with.
+    """What the first line counts that has initial results above it, and what their names begin with.
 
     Later launches have such results as well.
     """

@@ -180,7 +180,7 @@ class NextLaunch:
         return begins
 
     def _as_initial(self, step: int, last: int | None, record: Record) -> Record | None:
-        """An evaluation at no step of its own above the first one of a launch, at 0 as in the first launch."""
+        """An evaluation without a step above the first one of a launch: at 0, as in the first launch."""
         if self._initial is None or record.rows[0].step != last or step > max(1, self._initial[0]):
             return None
         if not all(map(is_of_evaluation, record.rows[0].values)):
