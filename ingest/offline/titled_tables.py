@@ -1,4 +1,4 @@
-"""Tables below the name of what they measure, whose columns name data alone: `Loss` above `Epoch  Train  Val`.
+"""Tables below the name of what they measure, whose columns name data: `Loss` above `Epoch  Train  Val`.
 
 For a file that was given by hand. The columns are `Loss/Train` and `Loss/Val`, as where such names are above
 other lines.
