@@ -237,3 +237,8 @@ def test_numbers_behind_those_of_an_evaluation_keep_their_names_where_no_line_of
 ) -> None:
     text = "".join(f"Epoch {n} loss: 0.{n} acc: 0.9\nEpoch {n} val_loss: 0.5 time: 3.{n}\n" for n in N)
     assert steps_of(read_log(tmp_path, text)).keys() == {"loss", "acc", "val_loss", "time"}
+
+
+def test_data_with_a_tab_before_their_number_are_read_below_an_epoch(tmp_path: Path) -> None:
+    run = read_log(tmp_path, "".join(f"Epoch {n}\nTrain\t0.{9 - n}\nVal\t0.{8 - n}\n" for n in range(1, 5)))
+    assert steps_of(run) == {"Train": [1, 2, 3, 4], "Val": [1, 2, 3, 4]}
