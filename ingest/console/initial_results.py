@@ -33,6 +33,7 @@ from holter.ingest.metric_names import is_metric_name
 _INITIAL = "initial/"
 _WAITING = "initial results"
 """Those above a step that may be the first one or a later one, and this step."""
+_FIRST = "first with initial results"
 _LAST_OF_FIRST = 1
 _SIGNS = re.compile(r"[\W_]+")
 
@@ -67,6 +68,7 @@ def initial_results(line: str, known: KnownLine, touching: int, state: DialectSt
     above["lines"] = [[template, each] for template, each in above["lines"] if each[1] not in starts]
     is_at_first = number == 0 and (counts.keys() == {Counter.EPOCH} or not shape.is_record)
     found = [each._replace(is_initial=True, is_renamed=is_at_first) for each in found]
+    state[_FIRST] = [max(count for count, _ in counts.values()), _INITIAL if is_at_first else ""]
     if begins:
         return found
     state[_WAITING] = [number, *found]
@@ -85,7 +87,18 @@ def results_before_steps(line: str, state: DialectState) -> list[LineAbove]:
     if number == first:
         return []
     del state[_WAITING]
-    return [LineAbove(*each) for each in lines] if number >= 2 * first else []
+    if number < 2 * first:
+        del state[_FIRST]
+        return []
+    return [LineAbove(*each) for each in lines]
+
+
+def first_with_initial(state: DialectState) -> tuple[int, str] | None:
+    """What the first line counts that has initial results above it, and what their names begin with.
+
+    Later launches have such results as well.
+    """
+    return tuple(state[_FIRST]) if _FIRST in state and _WAITING not in state else None
 
 
 def _results(lines: Sequence[LineAbove]) -> list[LineAbove]:

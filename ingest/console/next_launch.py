@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from holter.ingest.console.data_names import is_of_evaluation
 from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.first_epoch import Record
+from holter.ingest.console.initial_results import first_with_initial
 from holter.ingest.console.line_settings import is_setting
 from holter.ingest.console.rates_of_epochs import is_of_other_steps
 from holter.ingest.console.step_axis import last_epochs
@@ -41,6 +43,7 @@ class NextLaunch:
         self.is_again: bool = state.get("again", False)
         self.number: int = state.get("number", 1)
         self.last_step: int | None = state.get("last step")
+        self._initial: tuple[int, str] | None = tuple(state["initial"]) if "initial" in state else None
         self.undecided = [Record.from_json(record) for record in state.get("undecided", ())]
         """Records that may be the last of a launch, or the first of the next one."""
 
@@ -59,6 +62,8 @@ class NextLaunch:
             known["number"] = self.number
         if self.last_step is not None:
             known["last step"] = self.last_step
+        if self._initial is not None:
+            known["initial"] = [*self._initial]
         if self.undecided:
             known["undecided"] = [record.to_json() for record in self.undecided]
         return known
@@ -79,7 +84,12 @@ class NextLaunch:
         return any(last is not None and 0 <= loaded - last <= 1 for last in (self.last_step, *epochs))
 
     def is_elsewhere(self, states: Iterable[DialectState]) -> bool:
-        """Whether this record does not go on behind the rates of an epoch that came again."""
+        """Whether this record does not go on behind the rates of an epoch that came again.
+
+        What launches have above their first step is noted, too.
+        """
+        if self._initial is None and self.undecided:
+            self._initial = next(filter(None, map(first_with_initial, states)), None)
         if not self.is_again:
             return False
         others = [is_of_other_steps(state) for state in states]
@@ -162,10 +172,25 @@ class NextLaunch:
         if begins:
             self.begins, self.number = False, 1
             self.undecided = [
-                _of_first_step(step, last, record, is_elsewhere=is_elsewhere) for record in self.undecided
+                self._as_initial(step, last, record)
+                or _of_first_step(step, last, record, is_elsewhere=is_elsewhere)
+                for record in self.undecided
             ]
             self.is_again = False
         return begins
+
+    def _as_initial(self, step: int, last: int | None, record: Record) -> Record | None:
+        """An evaluation without a step above the first one of a launch: at 0, as in the first launch."""
+        if self._initial is None or record.rows[0].step != last or step > max(1, self._initial[0]):
+            return None
+        if not all(map(is_of_evaluation, record.rows[0].values)):
+            return None
+        prefix = self._initial[1]
+        rows = [
+            row._replace(step=0, values={f"{prefix}{name}": value for name, value in row.values.items()})
+            for row in record.rows
+        ]
+        return record._replace(rows=rows, at=None, is_before=False)
 
 
 def _of_first_step(step: int, last: int | None, record: Record, *, is_elsewhere: bool) -> Record:

@@ -122,6 +122,8 @@ def is_one_of_several(parts: list[str], index: int) -> bool:
 def is_marked_as_measured(parts: list[str], index: int) -> bool:
     """Whether a number next to known metrics is one, too: `acc=0.81 prec=0.79`, `WER 9.1% del 3.4%`."""
     before = parts[2 * index]
-    is_marked = before.rstrip(" ")[-1:] in (":", "=") or before.endswith(("', ", '", '))  # `('acc', 0.7)`
+    is_marked = before.rstrip(" ")[-1:] in (":", "=", "\t") or before.endswith(
+        ("', ", '", ')
+    )  # `('acc', 0.7)`
     is_percent = parts[2 * index + 2].startswith("%")
     return is_marked + is_percent + ("." in parts[2 * index + 1]) > 1

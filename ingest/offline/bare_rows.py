@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+from holter.ingest.console.values import parse_number
 from holter.ingest.offline.counted_lines import Cells, is_number
 from holter.ingest.offline.measured_columns import are_curves
 
@@ -13,6 +14,8 @@ _WRAPPING = re.compile(
     r"tensor\(|np\.float\d\d\(|, {0,4}(?:device|dtype|grad_fn|requires_grad)=[^,)\s]{1,60}|[\[\]()]|(?<=\d)%"
 )
 """What is printed around numbers: `tensor(0.5, device='cuda:0')`, `(0.5, 0.25)`, `93.5%`."""
+_SCALED = re.compile(r"(?<![^\s,;|])[-+]?\d{1,12}(?:\.\d{1,12})?[kKMGBT%](?![^\s,;|])")
+"""A number of thousands, millions or parts of a hundred alone in its cell."""
 BETWEEN_COLUMNS = str.maketrans(",;|'\"", "     ")
 _LEAST_SHARE = 1 / 3
 """Of the lines with numbers that are such rows."""
@@ -21,6 +24,18 @@ _LEAST_SHARE = 1 / 3
 def unwrapped(line: str) -> str:
     """The line without what is around its numbers."""
     return _WRAPPING.sub("", line)
+
+
+def with_plain_numbers(lines: Sequence[str]) -> list[str]:
+    """The lines with `1400.0` for `1.4k` and `12.3` for `12.3%` in those of nothing but numbers."""
+    return [_plain(line) if _SCALED.search(line) is not None else line for line in lines]
+
+
+def _plain(line: str) -> str:
+    numbers = [(cell, parse_number(cell)) for cell in line.translate(BETWEEN_COLUMNS).split()]
+    if any(number is None for _, number in numbers):
+        return line
+    return _SCALED.sub(lambda cell: repr(parse_number(cell[0])), line)
 
 
 def bare_numbers(line: str) -> list[str]:

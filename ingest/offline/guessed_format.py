@@ -30,9 +30,11 @@ from holter.ingest.offline.printed_documents import PrintedDocuments
 from holter.ingest.offline.printed_frames import PrintedFrames
 from holter.ingest.offline.results_of_folds import ResultsOfFolds
 from holter.ingest.offline.results_of_launches import ResultsOfLaunches
+from holter.ingest.offline.rows_below_epochs import RowsBelowEpochs
 from holter.ingest.offline.rows_of_epochs import RowsOfEpochs
 from holter.ingest.offline.rows_of_texts import RowsOfTexts
 from holter.ingest.offline.sideways_tables import SidewaysTables
+from holter.ingest.offline.titled_tables import TitledTables
 from holter.ingest.offline.uneven_tables import UnevenTables
 from holter.ingest.open_log import HEAD_BYTES, open_beginning, uncompressed_name, without_holes
 from holter.ingest.stdout.system_text import SystemText
@@ -84,7 +86,8 @@ def _guess(file: Path, sources: Sequence[Source], lines: Format) -> Format | Non
     if len(formats) == 1 and isinstance(formats[0], ConsoleLog):
         if not _holds_points(file, formats[0]):
             return _guessed(file, lines)
-        for guess in (RowsOfTexts(formats[0]), NamelessRows(formats[0])):
+        kinds = (RowsOfTexts, TitledTables, RowsBelowEpochs, NamelessRows)
+        for guess in (kind(formats[0]) for kind in kinds):
             if _has_points(file, guess):
                 return guess
         return None
@@ -106,6 +109,8 @@ def _guessed(file: Path, lines: Format) -> Format | None:
     tables: list[Format] = [UnevenTables(lines), rows, table] if is_table else [rows]
     guesses = (
         RowsOfTexts(lines),
+        TitledTables(lines),
+        RowsBelowEpochs(lines),
         NamelessRows(lines),
         lines,
         PrintedFrames(lines),

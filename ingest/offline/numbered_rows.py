@@ -31,7 +31,13 @@ from holter.ingest.console.prefixes import strip_prefixes
 from holter.ingest.console.shape_reader import shape_of
 from holter.ingest.csv.csv_log import CsvLog
 from holter.ingest.metric_names import is_metric_name
-from holter.ingest.offline.bare_rows import BETWEEN_COLUMNS, bare_numbers, rows_among_others, unwrapped
+from holter.ingest.offline.bare_rows import (
+    BETWEEN_COLUMNS,
+    bare_numbers,
+    rows_among_others,
+    unwrapped,
+    with_plain_numbers,
+)
 from holter.ingest.offline.counted_lines import (
     LONG_TABLE,
     MOST_RESUMED,
@@ -129,7 +135,7 @@ class NumberedRows(WholeFile):
             return
         text = separate_records(text) or text
         lines = [_BAR.sub("", line, count=1) if "%|" in line else line for line in text.splitlines()]
-        lines = without_texts(separate_rows(without_arrays(lines)))
+        lines = with_plain_numbers(without_texts(separate_rows(without_arrays(lines))))
         lines = _unwrapped(with_numbers_behind(lines))
         table = _encoded(table_of_counted_names(lines)) or _numbered_table(lines, path.stem)
         table = table or _encoded(_below_epochs(lines, path.stem))

@@ -20,6 +20,8 @@ _LEAST_LINES = 3
 _DIGITS = b"0123456789"
 _TIMED = re.compile(rb"\d\d:\d\d:\d\d(?:[.,]\d+)?|\d\.\d{2,} ?m?s(?:ec|/|\b)")
 """A time of a clock, or how long something took; those of progress bars are too coarse."""
+_SETTING = re.compile(rb"=|\d\.\d")
+"""What no header of a table has."""
 
 
 def without_overlaps(stream: BinaryIO) -> BinaryIO:
@@ -49,12 +51,21 @@ def without_copies(stream: BinaryIO) -> BinaryIO:
 
 
 def _copy(lines: Sequence[bytes]) -> Sequence[bytes]:
-    """The lines that come again and again, with nothing else between; nothing of others."""
+    """The lines that come again and again, with nothing else between; nothing of others.
+
+    Their first one may be a header, but no setting that a program prints before its rows.
+    """
     size = next((at for at in range(1, len(lines)) if lines[at] == lines[0]), 0)
     if not size or len(lines) % size or lines[:-size] != lines[size:]:
         return ()
-    copy = lines[:size]
-    return copy if sum(b"." in line for line in {*copy}) >= _LEAST_LINES else ()
+    first, *rows = copy = lines[:size]
+    is_header = _SETTING.search(first) is None or _form(first) == _form(rows[-1] if rows else first)
+    return copy if is_header and sum(b"." in line for line in {*copy}) >= _LEAST_LINES else ()
+
+
+def _form(line: bytes) -> bytes:
+    """A line without its numbers."""
+    return line.translate(None, _DIGITS)
 
 
 def _repeated(lines: Sequence[bytes]) -> set[bytes]:
@@ -98,7 +109,7 @@ def _have_rows(lines: Set[bytes]) -> bool:
     """Whether some of these lines differ in their numbers and times alone, as those of steps do."""
     times: dict[bytes, set[bytes]] = defaultdict(set)
     for line in lines:
-        times[line.translate(None, _DIGITS)].add(b" ".join(_TIMED.findall(line)))
+        times[_form(line)].add(b" ".join(_TIMED.findall(line)))
     return max(map(len, times.values()), default=0) >= _LEAST_LINES
 
 

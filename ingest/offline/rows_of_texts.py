@@ -79,13 +79,18 @@ def _printed_rows(text: str) -> _Cells:
     lines = (line for line in io.StringIO(text) if any(map(str.isalnum, line)))
     first = next(lines, "")[:_LONGEST_NAMES]
     found = ((each, _cells_of(first, each)) for each in map(re.compile, _SEPARATORS))
-    headers = [(each, names) for each, names in found if step_columns.find_step(names) is not None]
+    headers = [(each, names) for each, names in found if _are_names(names)]
     texts = [*lines] if headers else []
     for separator, names in headers:
         if all(len(_cells_of(each, separator)) == len(names) for each in texts):
             rows = (_cells_of(each, separator) for each in texts)
             return [names, *(row for row in rows if row != names)]
     return []
+
+
+def _are_names(names: Sequence[str]) -> bool:
+    """Whether these cells are the names of columns, that of a step among them, and no numbers."""
+    return step_columns.find_step(names) is not None and not any(name[:1].isdigit() for name in names)
 
 
 def _cells_of(line: str, separator: re.Pattern[str]) -> list[str]:

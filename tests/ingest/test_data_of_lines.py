@@ -279,3 +279,8 @@ def test_results_whose_like_were_below_headings_all_along_are_of_their_data_with
     assert values["evaluate/ACC"] == [0.1, 0.2, 0.3, 0.4]
     assert values["evaluate/NMI"] == [0.31, 0.32, 0.33, 0.34]
     assert "ACC" not in values
+
+
+def test_data_with_a_tab_before_their_number_are_read_below_an_epoch(tmp_path: Path) -> None:
+    run = read_log(tmp_path, "".join(f"Epoch {n}\nTrain\t0.{9 - n}\nVal\t0.{8 - n}\n" for n in range(1, 5)))
+    assert steps_of(run) == {"Train": [1, 2, 3, 4], "Val": [1, 2, 3, 4]}

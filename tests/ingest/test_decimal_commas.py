@@ -8,7 +8,7 @@ import pytest
 
 from holter.ingest.decimal_commas import with_decimal_points
 from holter.ingest.offline.read_run import read_run
-from tests.support.log_runs import assert_steps
+from tests.support.log_runs import assert_steps, read_log
 
 N = (1, 2, 3)
 
@@ -57,3 +57,18 @@ def test_cells_of_a_csv_file_with_decimal_commas_are_read(tmp_path: Path, delimi
     series = read_run(path).data.series
     found = {key.metric: [round(float(value), 4) for value in each.value] for key, each in series.items()}
     assert found == {"train": [1.1, 2.1, 3.1], "val": [-0.214, -0.224, -0.234]}
+
+
+@pytest.mark.parametrize(
+    ("rows", "second"),
+    [
+        ("1;1,234;7\n2;12,345;8\n3;1,234,567;9\n", 12345),  # two commas
+        ("1;1,234;0.5\n2;12,345;\n3;900;0.25\n", 12345),  # a point
+        ("1;1,234;0,875\n2;12,345;0,750\n3;1,234,567;0,625\n", 12.345),  # decimals elsewhere
+        ("1;1,234;7\n2;12,345;8\n3;0,567;9\n", 12.345),
+    ],
+)
+def test_commas_between_semicolons_are_what_the_file_shows(tmp_path: Path, rows: str, second: float) -> None:
+    run = read_log(tmp_path, "step;reward;loss\n" + rows, "log.csv")
+    reward = next(series for key, series in run.data.series.items() if key.metric == "reward")
+    assert reward.value[reward.step == 2].tolist() == [second]

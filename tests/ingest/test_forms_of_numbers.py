@@ -70,3 +70,17 @@ def test_bars_of_losses_below_zero_alone_are_read(number: str, tmp_path: Path) -
         "loss": 3,
         "val_loss": 3,
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "rows"),
+    [
+        ("reward.txt", "900\n950\n1.1k\n2.5k\n"),
+        ("log.txt", "".join(f"{2 - n / 16:.3f} {n / 2:.2f}k\n" for n in range(1, 17))),
+        ("log.csv", "".join(f"{n},{2 - n / 16:.3f},{n / 2:.2f}k\n" for n in range(1, 17))),
+    ],
+)
+def test_numbers_of_thousands_are_read_in_rows_without_names(tmp_path: Path, name: str, rows: str) -> None:
+    run = read_log(tmp_path, rows, name)
+    assert max(series.value.max() for series in run.data.series.values()) >= 2500
+    assert len({len(series.step) for series in run.data.series.values()}) == 1

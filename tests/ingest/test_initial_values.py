@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -131,3 +132,34 @@ def test_it_is_the_same_however_the_text_comes(reading: Any, text: str) -> None:
 )
 def test_the_rest_of_another_text_is_not_measured_before_the_training(tmp_path: Path, text: str) -> None:
     assert all(0 not in steps for steps in steps_of(read_log(tmp_path, text)).values())
+
+
+def _epochs(launch: int) -> str:
+    return "".join(f"Epoch {n}: train loss {2 - n / 8}\nVal loss: 2.{launch}{n}\n" for n in N)
+
+
+def _counted_batches(launch: int) -> str:
+    return "".join(
+        "".join(f"step {10 * n + b}: loss {4 - n / 8}\n" for b in (-5, 0)) + f"Val loss: 2.{launch}{n}\n"
+        for n in N
+    )
+
+
+@pytest.mark.parametrize("opening", ["Starting training\n", "Loading oaks\nModel of 3 layers\nDevice: cpu\n"])
+@pytest.mark.parametrize("training", [_epochs, _counted_batches])
+def test_the_initial_result_of_each_launch_is_at_the_step_0(
+    tmp_path: Path, opening: str, training: Callable[[int], str]
+) -> None:
+    text = "".join(f"{opening}Val loss: 3.{launch}\n{training(launch)}" for launch in (1, 2, 3))
+    run = read_log(tmp_path, text)
+    found = run.data.series[SeriesKey("Val loss")]
+    assert run.attempts == 3
+    assert found.attempt.tolist() == [number for number in (0, 1, 2) for _ in range(6)]
+    assert found.value[found.step == 0].tolist() == [3.1, 3.2, 3.3]
+
+
+def test_that_of_each_launch_has_its_name_above_an_epoch_0(tmp_path: Path) -> None:
+    epochs = "".join(f"Epoch {n}\ntrain loss: {2 - n / 8}\nval loss: {2.25 - n / 8}\n" for n in range(3))
+    run = read_log(tmp_path, "".join(f"Starting training\nval loss: 3.{n}\n{epochs}" for n in (1, 2)))
+    found = run.data.series[SeriesKey("initial/val loss")]
+    assert (found.attempt.tolist(), found.value.tolist()) == ([0, 1], [3.1, 3.2])

@@ -387,8 +387,8 @@ def test_each_start_of_the_training_is_a_launch_even_if_it_ends_after_a_record(t
 
 
 def test_columns_that_count_again_are_of_another_launch(tmp_path: Path) -> None:
-    columns = "".join(f"{n},{10.5 / n}\n" for n in N)
-    run = read_log(tmp_path, columns + columns, "train_loss.txt")
+    columns = ["".join(f"{n},{size / n}\n" for n in N) for size in (10.5, 12.5)]
+    run = read_log(tmp_path, "".join(columns), "train_loss.txt")
     assert (steps_of(run), run.attempts) == ({"train_loss": 2 * [*N]}, 2)
 
 
