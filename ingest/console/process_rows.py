@@ -6,26 +6,24 @@ once, however many others are between them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from itertools import chain, islice
+from collections.abc import Callable, Sequence
+from itertools import islice
 
 from holter.ingest.console.dialect import DialectState, LineTable
 from holter.ingest.console.evaluation_passes import trained_at
 from holter.ingest.console.steady_epochs import rows_within_epochs
-from holter.ingest.console.steady_rows import PartOfTable, steady_rows
+from holter.ingest.console.steady_rows import LinesOfProcess, steady_rows
 from holter.ingest.console.step_axis import known_axis
 from holter.ingest.rows import LogRow
 from holter.types import Labels
 
 RowAt = tuple[LogRow | None, int]
 """What a line holds, and the step of the training there."""
-LinesOfProcess = tuple[LineTable, int, int, Labels]
-"""Lines of a table with the same labels: the first one, the one behind the last, and the labels."""
-_Stream = tuple[DialectState, list[PartOfTable]]
+_Stream = tuple[DialectState, list[LinesOfProcess]]
 """Lines of which each may depend on those before it, and the state that they share."""
 
 
-_Reader = Callable[[Sequence[PartOfTable], DialectState], "Sequence[LogRow | None] | Iterator[LogRow]"]
+_Reader = Callable[[Sequence[LinesOfProcess], DialectState], Sequence[LogRow | None]]
 """Reads lines at once."""
 
 
@@ -36,28 +34,36 @@ def rows_at_once(
 
     None if lines of several layouts may depend on one another: none is noted then.
     """
-    streams: dict[tuple[type, int], _Stream] = {}
-    of_lines: list[tuple[type, int]] = []
-    for table, first, last, process in lines:
-        key = (type(table), id(state := state_of(process)))
-        streams.setdefault(key, (state, []))[1].append((table, first, last))
-        of_lines.append(key)
-    readers = {key: reader for key, stream in streams.items() if (reader := _reader_of(*stream)) is not None}
+    streams: list[_Stream] = []
+    numbers: dict[tuple[type, int], int] = {}
+    known: dict[tuple[int, int], int] = {}
+    of_lines: list[int] = []
+    for part in lines:
+        table, _, _, process = part
+        if (number := known.get(of_part := (id(table), id(process)))) is None:
+            state = state_of(process)
+            number = known[of_part] = numbers.setdefault((type(table), id(state)), len(streams))
+            if number == len(streams):
+                streams.append((state, []))
+        streams[number][1].append(part)
+        of_lines.append(number)
+    readers = [reader for stream in streams if (reader := _reader_of(*stream)) is not None]
     if len(readers) < len(streams):
         return None
-    rows = {key: iter(readers[key](parts, state)) for key, (state, parts) in streams.items()}
-    if len(rows) == 1:
-        return [*chain.from_iterable(rows.values())]
+    of_streams = [read(parts, state) for read, (state, parts) in zip(readers, streams, strict=True)]
+    if len(of_streams) == 1:
+        return of_streams[0]
+    rows = [*map(iter, of_streams)]
     in_order: list[LogRow | None] = []
-    for key, (_, first, last, _) in zip(of_lines, lines, strict=True):
+    for number, (_, first, last, _) in zip(of_lines, lines, strict=True):
         if last - first == 1:
-            in_order.append(next(rows[key]))
+            in_order.append(next(rows[number]))
         else:
-            in_order += islice(rows[key], last - first)
+            in_order += islice(rows[number], last - first)
     return in_order
 
 
-def _reader_of(state: DialectState, parts: Sequence[PartOfTable]) -> _Reader | None:
+def _reader_of(state: DialectState, parts: Sequence[LinesOfProcess]) -> _Reader | None:
     """What reads lines at once, None if nothing does."""
     tables = {id(table): table for table, *_ in parts}.values()
     if "passes" in known_axis(state) or not all(table.has_values for table in tables):
@@ -69,10 +75,10 @@ def _reader_of(state: DialectState, parts: Sequence[PartOfTable]) -> _Reader | N
     return rows_within_epochs if all(table.within_epochs is not None for table in tables) else None
 
 
-def _rows_of_table(parts: Sequence[PartOfTable], state: DialectState) -> Sequence[LogRow | None]:
+def _rows_of_table(parts: Sequence[LinesOfProcess], state: DialectState) -> Sequence[LogRow | None]:
     """The rows of lines of the same table."""
-    (table, begin, _), (_, _, end) = parts[0], parts[-1]
-    lines = [line for _, first, last in parts for line in range(first, last)]
+    (table, begin, *_), (_, _, end, _) = parts[0], parts[-1]
+    lines = [line for _, first, last, _ in parts for line in range(first, last)]
     if len(lines) == end - begin:
         return table.rows(begin, end, state)
     return table.of_lines(lines).rows(0, len(lines), state)

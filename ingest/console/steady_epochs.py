@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from holter.ingest.console.dialect import DialectState, EpochLines, LineTable
-from holter.ingest.console.steady_rows import PartOfTable
+from holter.ingest.console.steady_rows import LinesOfProcess
 from holter.ingest.console.step_axis import known_axis
 from holter.ingest.rows import LogRow
 
@@ -30,7 +30,7 @@ _STATED_ABOVE = {
 """What lines above may say of lines within an epoch."""
 
 
-def rows_within_epochs(parts: Sequence[PartOfTable], state: DialectState) -> list[LogRow | None]:
+def rows_within_epochs(parts: Sequence[LinesOfProcess], state: DialectState) -> list[LogRow | None]:
     """The row of each line, in their order; all tables have `within_epochs`."""
     rows: list[LogRow | None] = []
     at = 0
@@ -38,17 +38,17 @@ def rows_within_epochs(parts: Sequence[PartOfTable], state: DialectState) -> lis
         end, steady = _steady_rows(parts, at, state)
         if end - at >= _FEWEST_PARTS:
             rows += steady
-            for table, first, last in _decisive(parts[at:end]):
+            for table, first, last, _ in _decisive(parts[at:end]):
                 table.rows(first, last, state)
         else:
             end = max(end, at + 1)
-            for table, first, last in parts[at:end]:
+            for table, first, last, _ in parts[at:end]:
                 rows += table.rows(first, last, state)
         at = end
     return rows
 
 
-def _steady_rows(parts: Sequence[PartOfTable], at: int, state: DialectState) -> tuple[int, list[LogRow]]:
+def _steady_rows(parts: Sequence[LinesOfProcess], at: int, state: DialectState) -> tuple[int, list[LogRow]]:
     """The parts up to which lines go on within the epoch of the last one, and the rows of these lines."""
     axis, rows = known_axis(state), list[LogRow]()
     if not {"epoch", "step"} <= axis.keys() or not axis.keys().isdisjoint(_STATED_ABOVE):
@@ -58,7 +58,7 @@ def _steady_rows(parts: Sequence[PartOfTable], at: int, state: DialectState) -> 
     before = 0 if axis.get("restarts") is False else int(axis.get("before", 0))
     of_epoch = ((number, 0), (number, axis.get("epochs", 0)))
     for place in range(at, len(parts)):
-        table, first, last = parts[place]
+        table, first, last, _ = parts[place]
         epochs, inner, times, values = _lines_of(table)
         if inner is None:
             rows += [LogRow(step, times[line], values[line]) for line in range(first, last)]
@@ -74,7 +74,7 @@ def _steady_rows(parts: Sequence[PartOfTable], at: int, state: DialectState) -> 
     return len(parts), rows
 
 
-def _decisive(parts: Sequence[PartOfTable]) -> list[PartOfTable]:
+def _decisive(parts: Sequence[LinesOfProcess]) -> list[LinesOfProcess]:
     """The parts without those that the others make forgotten.
 
     What is known behind all of them is the last step and its distance from the one before, and which names

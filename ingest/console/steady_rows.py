@@ -6,24 +6,31 @@ on none before it, so that they are read at once, however often the layout chang
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import chain
+from collections.abc import Sequence
 
 from holter.ingest.console.dialect import DialectState, LineTable
 from holter.ingest.rows import LogRow
+from holter.types import Labels
 
-PartOfTable = tuple[LineTable, int, int]
-"""Lines of a table: the first one and the one behind the last."""
+LinesOfProcess = tuple[LineTable, int, int, Labels]
+"""Lines of a table with the same labels: the first one, the one behind the last, and the labels."""
 
 
-def steady_rows(parts: Sequence[PartOfTable], state: DialectState) -> Iterator[LogRow]:
+def steady_rows(parts: Sequence[LinesOfProcess], state: DialectState) -> list[LogRow]:
     """The row of each line, in their order, where all tables `count_on` in this state."""
-    for table, first, last in _decisive(parts):
+    for table, first, last, _ in _decisive(parts):
         table.rows(first, last, state)
-    return chain.from_iterable(table.steady_rows[first:last] for table, first, last in parts)
+    of_tables = {id(table): table.steady_rows for table, *_ in parts}
+    rows: list[LogRow] = []
+    for table, first, last, _ in parts:
+        if last - first == 1:
+            rows.append(of_tables[id(table)][first])
+        else:
+            rows += of_tables[id(table)][first:last]
+    return rows
 
 
-def _decisive(parts: Sequence[PartOfTable]) -> list[PartOfTable]:
+def _decisive(parts: Sequence[LinesOfProcess]) -> list[LinesOfProcess]:
     """The parts of a process without those that the others make forgotten.
 
     What is known behind all of them is the names of values at the last step, of whatever layouts these are,
@@ -37,7 +44,7 @@ def _decisive(parts: Sequence[PartOfTable]) -> list[PartOfTable]:
     return [parts[place] for place in sorted(chosen)]
 
 
-def _are_at_same_step(before: PartOfTable, part: PartOfTable) -> bool:
+def _are_at_same_step(before: LinesOfProcess, part: LinesOfProcess) -> bool:
     """Whether all lines of a part are at the last step of the one before."""
-    table, first, last = part
+    table, first, last, _ = part
     return table.step_of(first) == table.step_of(last - 1) == before[0].step_of(before[2] - 1)

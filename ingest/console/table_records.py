@@ -11,15 +11,11 @@ from holter.ingest.console.block_search import FoundTable
 from holter.ingest.console.interleaved_writers import UnlabelledRows
 from holter.ingest.console.launch_records import LaunchRecords
 from holter.ingest.console.parsed_lines import ParsedLines
-from holter.ingest.console.process_rows import (
-    LinesOfProcess,
-    rows_at_once,
-    rows_at_steps,
-    rows_of_lines,
-)
+from holter.ingest.console.process_rows import rows_at_once, rows_at_steps, rows_of_lines
 from holter.ingest.console.process_series import ProcessSeries
 from holter.ingest.console.process_states import ProcessStates
 from holter.ingest.console.redrawn_lines import RedrawnLines
+from holter.ingest.console.steady_rows import LinesOfProcess
 from holter.ingest.console.step_axis import known_axis
 from holter.ingest.rows import LogRow
 from holter.ingest.step_columns import LARGEST_STEP
@@ -52,7 +48,7 @@ class TableRecords:
 
     def add(self, found: FoundTable, parsed: ParsedLines) -> int | None:
         """Add what the lines hold; returns where the last record ends in the stream, None without any."""
-        lines = [*self._lines_of_processes(found)]
+        lines = self._lines_of_processes(found)
         rows = self._rows_at_once(found, lines)
         if rows is not None and (records := self._records_alike(lines, rows)) is not None:
             return self._add_alike(lines, records, found, parsed)
@@ -99,9 +95,12 @@ class TableRecords:
             return None
         if any("passes" in known_axis(self._states.of(process)) for process in processes):
             return None
-        records = [row for row in rows if row is not None and row.values and not row.labels]
-        is_alike = len(records) == len(rows) and all(abs(row.step) <= LARGEST_STEP for row in records)
-        return records if is_alike else None
+        records = [
+            row
+            for row in rows
+            if row is not None and row.values and not row.labels and abs(row.step) <= LARGEST_STEP
+        ]
+        return records if len(records) == len(rows) else None
 
     def _add_alike(
         self,
@@ -154,17 +153,20 @@ class TableRecords:
                     row = row._replace(is_provisional=True)
                 yield row, at, process, is_alone, start, offset + ends[line - 1]
 
-    def _lines_of_processes(self, found: FoundTable) -> Iterator[LinesOfProcess]:
+    def _lines_of_processes(self, found: FoundTable) -> list[LinesOfProcess]:
         """The lines of each process below one another."""
-        line = 0
+        if not self._redrawn.has_any:
+            return [
+                (table, *part)
+                for table, begin, end, _ in found.parts
+                for part in table.by_process(begin, end)
+            ]
+        line, lines = 0, list[LinesOfProcess]()
         for table, begin, end, _ in found.parts:
-            parts = table.by_process(begin, end)
-            if self._redrawn.has_any:
-                places = [found.offset + at for at in found.starts[line : line + end - begin]]
-                parts = self._redrawn.parts(parts, places)
+            places = [found.offset + at for at in found.starts[line : line + end - begin]]
+            lines += [(table, *part) for part in self._redrawn.parts(table.by_process(begin, end), places)]
             line += end - begin
-            for part in parts:
-                yield table, *part
+        return lines
 
     def _rows_of_process(self, row: LogRow, process: Labels) -> list[LogRow]:
         """A row for each series of a process that gets its values, with the label of its training."""
