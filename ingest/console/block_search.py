@@ -186,11 +186,11 @@ class _BlockLines:
             found.append(FoundLine(self._offset + start, line, kind))
             taken.append((start, begin))
             if layouts := index.learn(line):  # lines below may be of it, too
-                below = places_between(unknown, [(0, begin)])
-                index.match(known, below, layouts)
-                parts = TextParts(self._texts, known.unknown(below))
+                index.match(known, places_between(unknown, [(0, begin)]), layouts)
+                unknown = known.unknown(unknown)
+                parts = TextParts(self._texts, places_between(unknown, [(0, begin)]))
         self._kinds |= dict.fromkeys(known.rows.keys() - self._kinds.keys(), kind)
-        return found, places_between(known.unknown(gaps), taken)
+        return found, places_between(unknown, taken)
 
     def _tables(self, known: KnownLines) -> Iterator[FoundTable]:
         """The lines of known layouts, with one table for all lines of a layout."""

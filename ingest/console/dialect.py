@@ -82,6 +82,15 @@ class TextPattern(Protocol):
         ...
 
 
+class EpochLines(NamedTuple):
+    """What lines count within epochs, each with its total, and hold; `inner` is None for an evaluation."""
+
+    epochs: Sequence[tuple[int, int]]
+    inner: Sequence[tuple[int, int]] | None
+    times: Sequence[float]
+    values: Sequence[Mapping[str, float]]
+
+
 class LineTable(Protocol):
     """Lines of one layout in their order, whose numbers are parsed; steps depend on the lines around."""
 
@@ -97,13 +106,18 @@ class LineTable(Protocol):
         """
         ...
 
-    @property
-    def counts_alone(self) -> bool:
-        """Whether each line has values and counts its step, and says nothing else of its position."""
+    def counts_on(self, state: DialectState) -> bool:
+        """Whether each line has values and counts its step, and this state says nothing else of it."""
         ...
 
-    def steady_rows(self, state: DialectState) -> Sequence[LogRow] | None:
-        """What all lines hold, where they go on in this state; None where they may depend on lines above."""
+    @property
+    def steady_rows(self) -> Sequence[LogRow]:
+        """What all lines hold, where they count on."""
+        ...
+
+    @property
+    def within_epochs(self) -> EpochLines | None:
+        """The lines, where they count steps within epochs, or are of an evaluation and count none."""
         ...
 
     def step_of(self, line: int) -> int:

@@ -141,7 +141,7 @@ class KnownLines:
             return [*places]
         left: list[Place] = []
         starts, layouts = self.starts, self.layouts
-        for place in places:
+        for place in places if None in layouts else ():
             lines = [number for number in self._numbers(place) if layouts[number] is None]
             first = 0
             for at, number in enumerate(lines, 1):

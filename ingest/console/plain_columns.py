@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import repeat
 from operator import eq, itemgetter, lt
 from typing import Any
 
-from holter.ingest.console.dialect import DialectState
+from holter.ingest.console.dialect import DialectState, EpochLines
 from holter.ingest.console.evaluated_parts import end_evaluation, note_evaluation
 from holter.ingest.console.evaluation_names import metric_name, name_of_mean
 from holter.ingest.console.evaluation_passes import names_of_pass
@@ -229,6 +230,7 @@ class PlainTable:
     def of_lines(self, lines: Sequence[int]) -> PlainTable:
         """Some of these lines, as a table of their own."""
         some = copy(self)
+        some.__dict__.pop("within_epochs", None)
         pick = itemgetter(*lines, lines[-1])  # with one alone it would return no tuple
         some._counted = (-1, {})
         some._counts = {counter: [*pick(column)[:-1]] for counter, column in self._counts.items()}
@@ -241,10 +243,29 @@ class PlainTable:
             some._direct_rows = [*pick(self._direct_rows)[:-1]]
         return some
 
-    def steady_rows(self, state: DialectState) -> Sequence[LogRow] | None:
-        """The rows of all lines, where these go on in this state."""
-        is_steady = self.counts_alone and may_count_on(axis_state(state), is_global=self._is_global)
-        return self._direct_rows if is_steady else None
+    @property
+    def steady_rows(self) -> Sequence[LogRow]:
+        """The rows of all lines, where these count steps alone."""
+        return self._direct_rows
+
+    def counts_on(self, state: DialectState) -> bool:
+        """Whether the lines count steps, and nothing else is known of these in this state."""
+        return self.counts_alone and may_count_on(axis_state(state), is_global=self._is_global)
+
+    @cached_property
+    def within_epochs(self) -> EpochLines | None:
+        """The lines, where they count steps within epochs, or are of an evaluation and count none."""
+        shape, counters = self._shape, self._counts.keys()
+        if shape.stage or shape.part or shape.is_of_episode or shape.is_report or not self._names:
+            return None
+        inner = self._counts.get(Counter.STEP) or self._counts.get(Counter.BATCH)
+        is_of_evaluation = bool(shape.split) and inner is None and Counter.GLOBAL_STEP not in counters
+        is_within = not shape.split and inner is not None and counters == {Counter.EPOCH, min(counters)}
+        if not (is_of_evaluation or is_within):
+            return None
+        values = [*map(dict, map(zip, repeat(self._columns), self._cells))]
+        epochs = () if is_of_evaluation else self._counts[Counter.EPOCH]
+        return EpochLines(epochs, inner, self._times, values)
 
     def step_of(self, line: int) -> int:
         """The step that a line counts."""

@@ -1,70 +1,97 @@
-"""The rows of lines of one layout that several processes print in turn.
+"""The rows of lines of several layouts and processes in turn.
 
-Steps depend on earlier lines of the same process alone: those of each are read at once.
+Lines depend on those before them of the same process that the same class of tables reads. These are read at
+once, however many others are between them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 
 from holter.ingest.console.dialect import DialectState, LineTable
 from holter.ingest.console.evaluation_passes import trained_at
+from holter.ingest.console.steady_epochs import rows_within_epochs
+from holter.ingest.console.steady_rows import LinesOfProcess, steady_rows
 from holter.ingest.console.step_axis import known_axis
 from holter.ingest.rows import LogRow
 from holter.types import Labels
 
 RowAt = tuple[LogRow | None, int]
 """What a line holds, and the step of the training there."""
-PartOfTable = tuple[int, int, Labels]
-"""Lines with the same labels: the first one, the one behind the last, and the labels."""
+_Stream = tuple[DialectState, list[LinesOfProcess]]
+"""Lines of which each may depend on those before it, and the state that they share."""
 
 
-def rows_of_parts(
-    table: LineTable,
-    parts: Sequence[PartOfTable],
-    state_of: Callable[[Labels], DialectState],
-    *,
-    is_settled: Callable[[int], bool],
-) -> Iterable[Iterable[RowAt]]:
-    """The rows of each part, one after another.
+_Reader = Callable[[Sequence[LinesOfProcess], DialectState], Sequence[LogRow | None]]
+"""Reads lines at once."""
 
-    Several are read at once where it `is_settled` that processes do not depend on one another meanwhile.
+
+def rows_at_once(
+    lines: Sequence[LinesOfProcess], state_of: Callable[[Labels], DialectState]
+) -> Sequence[LogRow | None] | None:
+    """The row of each line, in their order.
+
+    None if lines of several layouts may depend on one another: none is noted then.
     """
-    if len(parts) == 1:
-        [(first, last, process)] = parts
-        return (rows_of_lines(table, first, last, state_of(process)),)
-    return _rows_in_turn(table, parts, state_of, at_once=is_settled(len(parts)))
+    streams: list[_Stream] = []
+    numbers: dict[tuple[type, int], int] = {}
+    known: dict[tuple[int, int], int] = {}
+    of_lines: list[int] = []
+    for part in lines:
+        table, _, _, process = part
+        if (number := known.get(of_part := (id(table), id(process)))) is None:
+            state = state_of(process)
+            number = known[of_part] = numbers.setdefault((type(table), id(state)), len(streams))
+            if number == len(streams):
+                streams.append((state, []))
+        streams[number][1].append(part)
+        of_lines.append(number)
+    readers = [reader for stream in streams if (reader := _reader_of(*stream)) is not None]
+    if len(readers) < len(streams):
+        return None
+    of_streams = [read(parts, state) for read, (state, parts) in zip(readers, streams, strict=True)]
+    if len(of_streams) == 1:
+        return of_streams[0]
+    rows = [*map(iter, of_streams)]
+    in_order: list[LogRow | None] = []
+    for number, (_, first, last, _) in zip(of_lines, lines, strict=True):
+        if last - first == 1:
+            in_order.append(next(rows[number]))
+        else:
+            in_order += islice(rows[number], last - first)
+    return in_order
 
 
-def _rows_in_turn(
-    table: LineTable,
-    parts: Sequence[PartOfTable],
-    state_of: Callable[[Labels], DialectState],
-    *,
-    at_once: bool,
-) -> Iterator[Iterable[RowAt]]:
-    by_process: dict[Labels, list[int]] = {}
-    for first, last, process in parts if at_once else ():
-        by_process.setdefault(process, []).extend(range(first, last))
-    states = {process: state_of(process) for process in by_process if len(by_process) < len(parts)}
-    if not states or len(set(map(id, states.values()))) < len(states):
-        for first, last, process in parts:
-            yield rows_of_lines(table, first, last, state_of(process))
-        return
-    rows = {process: _rows_of_process(table, lines, states[process]) for process, lines in by_process.items()}
-    for first, last, process in parts:
-        yield islice(rows[process], last - first)
+def _reader_of(state: DialectState, parts: Sequence[LinesOfProcess]) -> _Reader | None:
+    """What reads lines at once, None if nothing does."""
+    tables = {id(table): table for table, *_ in parts}.values()
+    if "passes" in known_axis(state) or not all(table.has_values for table in tables):
+        return None
+    if all(table.counts_on(state) for table in tables):
+        return steady_rows
+    if len(tables) == 1:
+        return _rows_of_table
+    return rows_within_epochs if all(table.within_epochs is not None for table in tables) else None
 
 
-def _rows_of_process(table: LineTable, lines: Sequence[int], state: DialectState) -> Iterator[RowAt]:
-    """The rows of some lines of a process, which are read once the first one is asked for."""
-    yield from rows_of_lines(table.of_lines(lines), 0, len(lines), state)
+def _rows_of_table(parts: Sequence[LinesOfProcess], state: DialectState) -> Sequence[LogRow | None]:
+    """The rows of lines of the same table."""
+    (table, begin, *_), (_, _, end, _) = parts[0], parts[-1]
+    lines = [line for _, first, last, _ in parts for line in range(first, last)]
+    if len(lines) == end - begin:
+        return table.rows(begin, end, state)
+    return table.of_lines(lines).rows(0, len(lines), state)
 
 
 def rows_of_lines(table: LineTable, first: int, last: int, state: DialectState) -> Sequence[RowAt]:
     """The rows of some lines of a process."""
-    rows, axis = table.rows(first, last, state), known_axis(state)
+    return rows_at_steps(table.rows(first, last, state), state)
+
+
+def rows_at_steps(rows: Sequence[LogRow | None], state: DialectState) -> Sequence[RowAt]:
+    """Rows that were read, each with the step of the training there."""
+    axis = known_axis(state)
     if "passes" not in axis:
         return [(row, 0 if row is None else row.step) for row in rows]
     return [(row, 0 if row is None else trained_at(row.step, axis)) for row in rows]

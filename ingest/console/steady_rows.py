@@ -1,47 +1,32 @@
-"""The rows of lines of several layouts and processes in turn that count steps, and nothing else.
+"""The rows of lines of several layouts in turn that count steps, and nothing else.
 
 In the middle of a training nearly all lines of many texts are such. What one says of the steps below depends
-on none before it, so that they are read at once, however often the layout and the process change.
+on none before it, so that they are read at once, however often the layout changes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from holter.ingest.console.dialect import DialectState, LineTable
-from holter.ingest.console.step_axis import known_axis
 from holter.ingest.rows import LogRow
 from holter.types import Labels
 
 LinesOfProcess = tuple[LineTable, int, int, Labels]
-"""Lines of a table with the same labels: the first one and the one behind the last."""
+"""Lines of a table with the same labels: the first one, the one behind the last, and the labels."""
 
 
-def steady_rows(
-    parts: Sequence[LinesOfProcess], state_of: Callable[[Labels], DialectState]
-) -> list[LogRow] | None:
-    """The row of each line, in their order; None if any may depend on lines before it: none is noted then."""
-    known: dict[tuple[int, int], tuple[Sequence[LogRow], list[LinesOfProcess]]] = {}
-    of_states: dict[int, tuple[DialectState, list[LinesOfProcess]]] = {}
+def steady_rows(parts: Sequence[LinesOfProcess], state: DialectState) -> list[LogRow]:
+    """The row of each line, in their order, where all tables `count_on` in this state."""
+    for table, first, last, _ in _decisive(parts):
+        table.rows(first, last, state)
+    of_tables = {id(table): table.steady_rows for table, *_ in parts}
     rows: list[LogRow] = []
-    for part in parts:
-        table, first, last, process = part
-        key = (id(table), id(process))
-        if key not in known:
-            state = state_of(process)
-            of_table = table.steady_rows(state)
-            if of_table is None or "passes" in known_axis(state):
-                return None
-            known[key] = of_table, of_states.setdefault(id(state), (state, []))[1]
-        of_table, of_state = known[key]
-        of_state.append(part)
+    for table, first, last, _ in parts:
         if last - first == 1:
-            rows.append(of_table[first])
+            rows.append(of_tables[id(table)][first])
         else:
-            rows += of_table[first:last]
-    for state, of_state in of_states.values():
-        for table, first, last, _ in _decisive(of_state):
-            table.rows(first, last, state)
+            rows += of_tables[id(table)][first:last]
     return rows
 
 

@@ -5,20 +5,20 @@ What is added is the same as if each line were parsed by itself.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
 
 from holter.ingest.console.block_search import FoundTable
 from holter.ingest.console.interleaved_writers import UnlabelledRows
 from holter.ingest.console.launch_records import LaunchRecords
 from holter.ingest.console.parsed_lines import ParsedLines
-from holter.ingest.console.process_rows import rows_of_parts
+from holter.ingest.console.process_rows import rows_at_once, rows_at_steps, rows_of_lines
 from holter.ingest.console.process_series import ProcessSeries
 from holter.ingest.console.process_states import ProcessStates
 from holter.ingest.console.redrawn_lines import RedrawnLines
-from holter.ingest.console.steady_rows import LinesOfProcess, steady_rows
+from holter.ingest.console.steady_rows import LinesOfProcess
+from holter.ingest.console.step_axis import known_axis
 from holter.ingest.rows import LogRow
+from holter.ingest.step_columns import LARGEST_STEP
 from holter.types import Labels
 
 _TableRecord = tuple[LogRow, int, Labels, bool, int, int]
@@ -48,12 +48,14 @@ class TableRecords:
 
     def add(self, found: FoundTable, parsed: ParsedLines) -> int | None:
         """Add what the lines hold; returns where the last record ends in the stream, None without any."""
-        if (steady := self._steady_rows(found)) is not None:
-            return self._add_steady(*steady, found, parsed)
+        lines = self._lines_of_processes(found)
+        rows = self._rows_at_once(found, lines)
+        if rows is not None and (records := self._records_alike(lines, rows)) is not None:
+            return self._add_alike(lines, records, found, parsed)
         launches, series = self._launches, self._series
         unlabelled, main, end = UnlabelledRows([], [], []), None, None
         is_noted, is_steady = False, False
-        for row, at, process, is_alone, start, end in self._records(found):
+        for row, at, process, is_alone, start, end in self._records(found, lines, rows):
             if is_steady:
                 launches.note_steady_step(at, is_named=bool(row.labels))
             else:
@@ -75,30 +77,42 @@ class TableRecords:
         launches.add_unlabelled(unlabelled, parsed)
         return end
 
-    def _steady_rows(self, found: FoundTable) -> tuple[list[LogRow], Sequence[LinesOfProcess]] | None:
-        """The row of each line where all can be read at once, of one process that is alone or of others."""
+    def _rows_at_once(
+        self, found: FoundTable, lines: Sequence[LinesOfProcess]
+    ) -> Sequence[LogRow | None] | None:
+        """The row of each line, where all can be read at once."""
         if len(found.starts) < _FEWEST_AT_ONCE or self._redrawn.has_any:
             return None
-        if not all(table.counts_alone for table, *_ in found.parts):
-            return None
-        parts = [(table, *lines) for table, *part, _ in found.parts for lines in table.by_process(*part)]
-        processes = {id(process): process for *_, process in parts}.values()
+        processes = {process for *_, process in lines}
+        return rows_at_once(lines, self._states.of) if self._launches.is_settled(len(processes)) else None
+
+    def _records_alike(
+        self, lines: Sequence[LinesOfProcess], rows: Sequence[LogRow | None]
+    ) -> list[LogRow] | None:
+        """The rows, where all are records of one process that is alone, or of others, at their own steps."""
+        processes = {id(process): process for *_, process in lines}.values()
         if len(processes) > 1 and any(map(self._series.is_alone, processes)):
             return None
-        rows = steady_rows(parts, self._states.of) if self._launches.is_settled(len(parts)) else None
-        return None if rows is None else (rows, parts)
+        if any("passes" in known_axis(self._states.of(process)) for process in processes):
+            return None
+        records = [
+            row
+            for row in rows
+            if row is not None and row.values and not row.labels and abs(row.step) <= LARGEST_STEP
+        ]
+        return records if len(records) == len(rows) else None
 
-    def _add_steady(
+    def _add_alike(
         self,
+        lines: Sequence[LinesOfProcess],
         rows: list[LogRow],
-        parts: Sequence[LinesOfProcess],
         found: FoundTable,
         parsed: ParsedLines,
     ) -> int:
-        """Add the rows of all lines; see `_steady_rows`."""
+        """Add the rows of all lines; see `_records_alike`."""
         launches, series, offset = self._launches, self._series, found.offset
         launches.note_step(rows[0], rows[0].step, parsed, is_named=False)
-        is_alone, labels = series.is_alone(process := parts[0][3]), series.labels_of_process(process)
+        is_alone, labels = series.is_alone(process := lines[0][3]), series.labels_of_process(process)
         if not is_alone:
             launches.note_record(parsed)
         launches.note_steady_steps(rows)
@@ -107,7 +121,7 @@ class TableRecords:
             launches.add_unlabelled(UnlabelledRows(rows, *places), parsed)
             return offset + found.ends[-1]
         of_process, line = {id(process): labels}, 0
-        for _, first, last, process in parts:
+        for _, first, last, process in lines:
             if (of_lines := of_process.get(id(process))) is None:
                 of_lines = of_process[id(process)] = series.labels_of_process(process)
             for row in rows[line : line + last - first]:
@@ -115,29 +129,44 @@ class TableRecords:
             line += last - first
         return offset + found.ends[-1]
 
-    def _records(self, found: FoundTable) -> Iterator[_TableRecord]:
-        """The records of the lines, each read once those before it are added."""
+    def _records(
+        self, found: FoundTable, lines: Sequence[LinesOfProcess], at_once: Sequence[LogRow | None] | None
+    ) -> Iterator[_TableRecord]:
+        """The records of the lines, each read once those before it are added, unless all are read."""
         offset, starts, ends = found.offset, found.starts, found.ends
         line, has_redrawn = 0, self._redrawn.has_any
-        for table, begin, end, _ in found.parts:
-            parts = table.by_process(begin, end)
-            if has_redrawn:
-                places = [offset + at for at in starts[line : line + end - begin]]
-                parts = self._redrawn.parts(parts, places)
-            every = rows_of_parts(table, parts, self._states.of, is_settled=self._launches.is_settled)
+        for table, first, last, process in lines:
+            state = self._states.of(process)
+            if at_once is None:
+                rows = rows_of_lines(table, first, last, state)
+            else:
+                rows = rows_at_steps(at_once[line : line + last - first], state)
             if not table.has_values:  # what they announce is noted
-                deque(chain.from_iterable(every), maxlen=0)
-                line += end - begin
+                line += last - first
                 continue
-            for (_, _, process), rows in zip(parts, every, strict=True):
-                is_alone = self._series.is_alone(process)
-                for row, at in rows:
-                    start, line = offset + starts[line], line + 1
-                    if row is None or not (row.values and self._is_storable(row.step, start)):
-                        continue
-                    if has_redrawn and self._redrawn.is_at(start):
-                        row = row._replace(is_provisional=True)
-                    yield row, at, process, is_alone, start, offset + ends[line - 1]
+            is_alone = self._series.is_alone(process)
+            for row, at in rows:
+                start, line = offset + starts[line], line + 1
+                if row is None or not (row.values and self._is_storable(row.step, start)):
+                    continue
+                if has_redrawn and self._redrawn.is_at(start):
+                    row = row._replace(is_provisional=True)
+                yield row, at, process, is_alone, start, offset + ends[line - 1]
+
+    def _lines_of_processes(self, found: FoundTable) -> list[LinesOfProcess]:
+        """The lines of each process below one another."""
+        if not self._redrawn.has_any:
+            return [
+                (table, *part)
+                for table, begin, end, _ in found.parts
+                for part in table.by_process(begin, end)
+            ]
+        line, lines = 0, list[LinesOfProcess]()
+        for table, begin, end, _ in found.parts:
+            places = [found.offset + at for at in found.starts[line : line + end - begin]]
+            lines += [(table, *part) for part in self._redrawn.parts(table.by_process(begin, end), places)]
+            line += end - begin
+        return lines
 
     def _rows_of_process(self, row: LogRow, process: Labels) -> list[LogRow]:
         """A row for each series of a process that gets its values, with the label of its training."""

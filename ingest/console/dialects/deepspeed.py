@@ -109,7 +109,7 @@ def _describe_rate(line: str, parts: list[str]) -> LayoutContent | None:
 class _RateTable:
     """Lines of learning rates; see `LineTable`."""
 
-    has_values, counts_alone = True, False
+    has_values, within_epochs = True, None
 
     def __init__(self, layout: LineLayout, rows: Sequence[tuple[bytes, ...]]) -> None:
         content: _RateContent = layout.content
@@ -131,8 +131,14 @@ class _RateTable:
         some.by_process = some._printed.by_process
         return some
 
-    def steady_rows(self, state: DialectState) -> None:
-        """None: rates depend on those before them."""
+    def counts_on(self, state: DialectState) -> bool:
+        """Whether rates depend on none before them; they do."""
+        return False
+
+    @property
+    def steady_rows(self) -> Sequence[LogRow]:
+        """What all lines hold at the first record of their step."""
+        return self._rows
 
     def step_of(self, line: int) -> int:
         """The step of a line."""
