@@ -7,11 +7,11 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from holter.ingest import step_columns
-from holter.ingest.console.evaluation_names import metric_name
-from holter.ingest.console.line_counters import Counter
-from holter.ingest.console.stated_names import note_names
-from holter.ingest.console.step_axis import has_steps, training_step
-from holter.ingest.console.table_rows import (
+from holter.ingest.console.line.evaluation_names import metric_name
+from holter.ingest.console.line.line_counters import Counter
+from holter.ingest.console.steps.stated_names import note_names
+from holter.ingest.console.steps.step_axis import has_steps, training_step
+from holter.ingest.console.tables.table_rows import (
     columns_of,
     evaluated_data,
     named_values,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from holter.ingest.console.line_settings import is_learning_rate
+from holter.ingest.console.line.line_settings import is_learning_rate
 from holter.ingest.json_objects import flatten_object, json_number
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.rows import LogRow

@@ -6,15 +6,15 @@ from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from holter.ingest.console.evaluation_names import metric_name
-from holter.ingest.console.row_subjects import (
+from holter.ingest.console.line.evaluation_names import metric_name
+from holter.ingest.console.tables.row_subjects import (
     RowSubjects,
     is_never_measured,
     may_be_numbered,
     subject_cell,
     subject_word,
 )
-from holter.ingest.console.table_rows import columns_of, evaluated_data
+from holter.ingest.console.tables.table_rows import columns_of, evaluated_data
 from holter.ingest.rows import LogRow
 from holter.ingest.step_columns import LABEL_NAMES
 from holter.types import labels_of

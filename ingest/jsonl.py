@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import Any, BinaryIO, ClassVar
 
 from holter.ingest import step_columns
-from holter.ingest.console.repeated_rows import RepeatedRows
+from holter.ingest.console.writers.repeated_rows import RepeatedRows
 from holter.ingest.errors import ProblemBuffer
 from holter.ingest.format import FormatRole
 from holter.ingest.json_epochs import EpochAxis, PartsOfEpochs

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from holter.ingest.console.first_step_again import rows_of_launch
+from holter.ingest.console.writers.first_step_again import rows_of_launch
 from holter.ingest.epoch_pace import EpochPace
 from holter.ingest.rows import LogRow, row_from_json, row_to_json
 

@@ -24,7 +24,7 @@ from holter.client.spool import Spool
 from holter.client.uploader import IngestClient, ServerAccess, Uploader
 from holter.client.values import clean_name
 from holter.custom_format import CustomFormat
-from holter.ingest.console.prefixes import strip_prefixes
+from holter.ingest.console.text.prefixes import strip_prefixes
 from holter.plurals import counted, verb
 from holter.terminal_text import printable
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 
 from holter.custom_format import CustomFormat
-from holter.ingest.console.prefixes import strip_prefixes
+from holter.ingest.console.text.prefixes import strip_prefixes
 from holter.ingest.discovery.run_layout import RunAssignment
 from holter.ingest.format import Reader
 from holter.ingest.jsonl import JsonLines

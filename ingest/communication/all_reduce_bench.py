@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import Any, BinaryIO, ClassVar
 
 from holter.ingest.communication.labels import BYTES, is_step, parse_size, series_labels
-from holter.ingest.console.prefixes import strip_prefixes
+from holter.ingest.console.text.prefixes import strip_prefixes
 from holter.ingest.errors import ProblemBuffer
 from holter.ingest.format import Content, FormatRole
 from holter.ingest.lines import read_text_block

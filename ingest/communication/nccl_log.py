@@ -10,7 +10,7 @@ from zlib import crc32
 
 from holter.ingest.communication.labels import SEQUENCE, series_labels
 from holter.ingest.console.dialect import DialectState, LineKind, LineValues
-from holter.ingest.console.values import parse_time
+from holter.ingest.console.text.values import parse_time
 from holter.ingest.step_columns import LARGEST_STEP
 
 _PROCESS = re.compile(r"([\w.-]{1,100}:\d{1,9}):\d{1,9} \[\d{1,3}\]")

@@ -8,8 +8,8 @@ from pathlib import PurePath
 from typing import Any
 
 from holter.ingest.communication.labels import BYTES, is_step, series_labels
-from holter.ingest.console.prefixes import strip_prefixes
-from holter.ingest.console.values import parse_number, parse_time
+from holter.ingest.console.text.prefixes import strip_prefixes
+from holter.ingest.console.text.values import parse_number, parse_time
 from holter.ingest.errors import ProblemBuffer
 from holter.ingest.rows import LogRow
 

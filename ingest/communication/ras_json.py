@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, ClassVar
 
 from holter.ingest.communication.labels import series_labels
 from holter.ingest.communication.ras_text import DEAD, EVENTS, MISSING, REPORTS, communicator_id
-from holter.ingest.console.values import parse_time
+from holter.ingest.console.text.values import parse_time
 from holter.ingest.errors import ProblemBuffer
 from holter.ingest.format import Content, FormatRole
 from holter.ingest.rows import LogRow, batch_from_rows

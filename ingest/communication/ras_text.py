@@ -11,7 +11,7 @@ import re
 from holter.ingest.communication.labels import series_labels
 from holter.ingest.console.console_log import ConsoleLog
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineSettings, LineValues
-from holter.ingest.console.values import parse_time
+from holter.ingest.console.text.values import parse_time
 from holter.ingest.format import Content, FormatRole
 
 REPORTS, EVENTS = "RAS reports", "RAS events"

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import isnan
 from typing import Any, BinaryIO
 
-from holter.ingest.console import lines_above
-from holter.ingest.console.block_search import BlockSearch, FoundLine, FoundTable
 from holter.ingest.console.dialect import (
     ConsoleDialect,
     DialectState,
@@ -16,24 +14,26 @@ from holter.ingest.console.dialect import (
     LineSettings,
     LineValues,
 )
-from holter.ingest.console.evaluation_passes import trained_at
-from holter.ingest.console.first_epoch import FirstEpoch, Record
-from holter.ingest.console.initial_results import initial_values, state_before_training
-from holter.ingest.console.kept_lines import LineAbove
-from holter.ingest.console.launch_records import LaunchRecords, has_steps_of_training
-from holter.ingest.console.line_settings import is_setting
+from holter.ingest.console.launches.launch_records import LaunchRecords, has_steps_of_training
+from holter.ingest.console.launches.stated_settings import StatedSettings
+from holter.ingest.console.line.line_settings import is_setting
 from holter.ingest.console.parsed_kind import EXPECTED, parse_found
 from holter.ingest.console.parsed_lines import ParsedLines
-from holter.ingest.console.prefixes import CleanLine, strip_prefixes
-from holter.ingest.console.process_series import ProcessSeries
-from holter.ingest.console.process_states import ProcessStates
-from holter.ingest.console.rates_of_epochs import came_again
-from holter.ingest.console.redrawn_lines import RedrawnLines
-from holter.ingest.console.repeated_rows import RepeatedRows
-from holter.ingest.console.stated_settings import StatedSettings
-from holter.ingest.console.step_axis import known_axis
+from holter.ingest.console.plain import lines_above
+from holter.ingest.console.plain.initial_results import initial_values, state_before_training
+from holter.ingest.console.plain.kept_lines import LineAbove
+from holter.ingest.console.search.block_search import BlockSearch, FoundLine, FoundTable
+from holter.ingest.console.steps.evaluation_passes import trained_at
+from holter.ingest.console.steps.first_epoch import FirstEpoch, Record
+from holter.ingest.console.steps.rates_of_epochs import came_again
+from holter.ingest.console.steps.step_axis import known_axis
 from holter.ingest.console.table_records import TableRecords
-from holter.ingest.console.values import parse_time
+from holter.ingest.console.text.prefixes import CleanLine, strip_prefixes
+from holter.ingest.console.text.values import parse_time
+from holter.ingest.console.writers.process_series import ProcessSeries
+from holter.ingest.console.writers.process_states import ProcessStates
+from holter.ingest.console.writers.redrawn_lines import RedrawnLines
+from holter.ingest.console.writers.repeated_rows import RepeatedRows
 from holter.ingest.errors import ProblemBuffer
 from holter.ingest.lines import read_text_block
 from holter.ingest.rows import LogRow, first_launch, row_from_json, row_to_json

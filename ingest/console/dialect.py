@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
-from holter.ingest.console.line_layouts import LineLayout
-from holter.ingest.console.messages import LineTexts, texts_alone
-from holter.ingest.console.prefixes import CleanLine
+from holter.ingest.console.layouts.line_layouts import LineLayout
+from holter.ingest.console.text.messages import LineTexts, texts_alone
+from holter.ingest.console.text.prefixes import CleanLine
 from holter.ingest.rows import LogRow
 from holter.ingest.text_encoding import decode_line
 from holter.types import ConfigValue, Labels

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from holter.ingest.console.dialect import DialectState, LineKind, LineResult
-from holter.ingest.console.prefixes import CleanLine
-from holter.ingest.console.result_blocks import LARGEST_GAP
+from holter.ingest.console.plain.result_blocks import LARGEST_GAP
+from holter.ingest.console.text.prefixes import CleanLine
 
 EXPECTED = "a line as its program prints it"
 """What a line is that can be parsed."""

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from holter.ingest.console.block_search import FoundTable
-from holter.ingest.console.interleaved_writers import UnlabelledRows
-from holter.ingest.console.launch_records import LaunchRecords
+from holter.ingest.console.launches.launch_records import LaunchRecords
 from holter.ingest.console.parsed_lines import ParsedLines
-from holter.ingest.console.process_rows import rows_at_once, rows_at_steps, rows_of_lines
-from holter.ingest.console.process_series import ProcessSeries
-from holter.ingest.console.process_states import ProcessStates
-from holter.ingest.console.redrawn_lines import RedrawnLines
-from holter.ingest.console.steady_rows import LinesOfProcess
-from holter.ingest.console.step_axis import known_axis
+from holter.ingest.console.search.block_search import FoundTable
+from holter.ingest.console.steps.steady_rows import LinesOfProcess
+from holter.ingest.console.steps.step_axis import known_axis
+from holter.ingest.console.writers.interleaved_writers import UnlabelledRows
+from holter.ingest.console.writers.process_rows import rows_at_once, rows_at_steps, rows_of_lines
+from holter.ingest.console.writers.process_series import ProcessSeries
+from holter.ingest.console.writers.process_states import ProcessStates
+from holter.ingest.console.writers.redrawn_lines import RedrawnLines
 from holter.ingest.rows import LogRow
 from holter.ingest.step_columns import LARGEST_STEP
 from holter.types import Labels

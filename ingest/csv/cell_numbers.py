@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from holter.ingest.console.values import parse_number
+from holter.ingest.console.text.values import parse_number
 
 _WITH_UNIT = re.compile(
     r"\s{0,4}([-+]?\d{1,20}(?:\.\d{0,20})?(?:[eE][-+]?\d{1,3})?)"

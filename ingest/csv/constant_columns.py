@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from holter.ingest.console.row_subjects import subject_cell
+from holter.ingest.console.tables.row_subjects import subject_cell
 from holter.ingest.step_columns import is_setting
 from holter.types import IntArray
 

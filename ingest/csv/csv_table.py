@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from holter.ingest import step_columns
-from holter.ingest.console.evaluation_names import metric_name
-from holter.ingest.console.line_counters import Counter
-from holter.ingest.console.step_axis import training_steps
-from holter.ingest.console.table_rows import (
+from holter.ingest.console.line.evaluation_names import metric_name
+from holter.ingest.console.line.line_counters import Counter
+from holter.ingest.console.steps.step_axis import training_steps
+from holter.ingest.console.tables.table_rows import (
     columns_of,
     evaluated_data,
     is_data,

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from holter.ingest.console.evaluation_names import metric_name
-from holter.ingest.console.repeated_rows import RepeatedRows
+from holter.ingest.console.line.evaluation_names import metric_name
+from holter.ingest.console.writers.repeated_rows import RepeatedRows
 from holter.ingest.rows import LogRow
 from holter.types import FloatArray, IntArray, Labels
 

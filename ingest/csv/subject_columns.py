@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from holter.ingest.console.row_subjects import (
+from holter.ingest.console.tables.row_subjects import (
     RowSubjects,
     is_never_measured,
     may_be_numbered,

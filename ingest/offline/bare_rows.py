@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from holter.ingest.console.values import parse_number
+from holter.ingest.console.text.values import parse_number
 from holter.ingest.offline.counted_lines import Cells, is_number
 from holter.ingest.offline.measured_columns import are_curves
 

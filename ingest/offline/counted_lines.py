@@ -15,8 +15,8 @@ from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import NamedTuple
 
-from holter.ingest.console.line_fields import number_fields
-from holter.ingest.console.line_words import BATCHES, CALENDAR, EPOCHS, INDEX_WORDS, ROUNDS, STEPS
+from holter.ingest.console.line.line_fields import number_fields
+from holter.ingest.console.line.line_words import BATCHES, CALENDAR, EPOCHS, INDEX_WORDS, ROUNDS, STEPS
 from holter.ingest.metric_names import is_metric_name
 
 _SPACES = re.compile(r"[ \t]+")

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from holter.ingest.console.line_tokens import split_numbers
+from holter.ingest.console.line.line_tokens import split_numbers
 from holter.ingest.offline.counted_lines import LEAST_LINES, Texts, layout_of
 
 _BEGIN = re.compile(r"[^\d\n]{1,80}(?<![-+.])(?=[-+.]?\d)")

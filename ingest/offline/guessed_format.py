@@ -15,7 +15,7 @@ import numpy as np
 
 from holter.ingest.console.console_log import ConsoleLog
 from holter.ingest.console.dialects import PLAIN_LINES
-from holter.ingest.console.next_launch import LAUNCH
+from holter.ingest.console.launches.next_launch import LAUNCH
 from holter.ingest.csv.csv_log import CsvLog
 from holter.ingest.discovery.run_layout import assign_tree
 from holter.ingest.discovery.scanner import Source

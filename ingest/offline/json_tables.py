@@ -18,7 +18,7 @@ from pathlib import PurePath
 from typing import Any, ClassVar, NamedTuple
 
 from holter.ingest import step_columns
-from holter.ingest.console.repeated_rows import RepeatedRows
+from holter.ingest.console.writers.repeated_rows import RepeatedRows
 from holter.ingest.json_epochs import EpochAxis
 from holter.ingest.json_objects import flatten_object, json_number, row_from_fields, step_name
 from holter.ingest.json_subjects import ObjectSubjects

@@ -22,13 +22,13 @@ from pathlib import PurePath
 from typing import ClassVar
 
 from holter.ingest import step_columns
-from holter.ingest.console.line_counters import Counter as Counts
-from holter.ingest.console.line_settings import has_settings, is_setting
-from holter.ingest.console.line_shapes import LineShape
-from holter.ingest.console.line_tokens import split_numbers
-from holter.ingest.console.line_words import BEFORE_MESSAGE, DATA_SPLIT
-from holter.ingest.console.prefixes import strip_prefixes
-from holter.ingest.console.shape_reader import shape_of
+from holter.ingest.console.line.line_counters import Counter as Counts
+from holter.ingest.console.line.line_settings import has_settings, is_setting
+from holter.ingest.console.line.line_shapes import LineShape
+from holter.ingest.console.line.line_tokens import split_numbers
+from holter.ingest.console.line.line_words import BEFORE_MESSAGE, DATA_SPLIT
+from holter.ingest.console.line.shape_reader import shape_of
+from holter.ingest.console.text.prefixes import strip_prefixes
 from holter.ingest.csv.csv_log import CsvLog
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.offline.bare_rows import (

@@ -15,7 +15,7 @@ from pathlib import PurePath
 from typing import ClassVar
 
 from holter.ingest import step_columns
-from holter.ingest.console.values import parse_number
+from holter.ingest.console.text.values import parse_number
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.offline.whole_file import WholeFile
 from holter.ingest.rows import LogRow, batch_from_rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TypeVar
 
-from holter.ingest.console.data_names import is_of_evaluation
+from holter.ingest.console.line.data_names import is_of_evaluation
 
 _LEAST_OF_TRAINING = 4
 """Rows of the training for each evaluation; fewer may be as many epochs, each with an evaluation."""

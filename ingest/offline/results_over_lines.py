@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from holter.ingest.console.line_words import DATA_SPLIT
+from holter.ingest.console.line.line_words import DATA_SPLIT
 from holter.ingest.metric_names import is_metric_name
 
 _NAME = re.compile(r"[ \t]{0,20}([A-Za-z][\w@/.-]{0,40}(?: [\w@/.-]{1,30}){0,3})[ \t\r]{0,8}")

@@ -15,11 +15,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, count, islice, pairwise
 
-from holter.ingest.console.line_fields import NumberField, number_fields
-from holter.ingest.console.line_tokens import split_numbers
-from holter.ingest.console.line_words import DATA_SPLIT
-from holter.ingest.console.shape_reader import shape_of
-from holter.ingest.console.training_sections import OF_TRAININGS
+from holter.ingest.console.headings.training_sections import OF_TRAININGS
+from holter.ingest.console.line.line_fields import NumberField, number_fields
+from holter.ingest.console.line.line_tokens import split_numbers
+from holter.ingest.console.line.line_words import DATA_SPLIT
+from holter.ingest.console.line.shape_reader import shape_of
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.offline.counted_lines import (
     LEAST_LINES,

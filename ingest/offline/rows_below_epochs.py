@@ -12,7 +12,7 @@ from math import nan
 from pathlib import PurePath
 from typing import ClassVar
 
-from holter.ingest.console.values import parse_number
+from holter.ingest.console.text.values import parse_number
 from holter.ingest.offline.whole_file import WholeFile
 from holter.ingest.rows import LogRow, batch_from_rows
 from holter.types import Batch, Unreadable

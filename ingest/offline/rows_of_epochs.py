@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from holter.ingest import step_columns
-from holter.ingest.console.repeated_rows import REPEAT
+from holter.ingest.console.writers.repeated_rows import REPEAT
 from holter.ingest.json_objects import flatten_object, read_object
 from holter.ingest.offline.whole_file import WholeFile
 from holter.types import Batch, Column, SeriesKey, Unreadable, labels_of

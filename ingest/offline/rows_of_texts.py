@@ -17,8 +17,8 @@ from pathlib import PurePath
 from typing import ClassVar
 
 from holter.ingest import step_columns
-from holter.ingest.console.row_subjects import subject_word
-from holter.ingest.console.table_rows import columns_of
+from holter.ingest.console.tables.row_subjects import subject_word
+from holter.ingest.console.tables.table_rows import columns_of
 from holter.ingest.csv.cell_numbers import numbers_of_cells
 from holter.ingest.csv.csv_log import CsvReader
 from holter.ingest.json_objects import flatten_object, read_object

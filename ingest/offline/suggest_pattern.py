@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from holter.custom_format import STEP, TIME, CustomFormat
 from holter.ingest.console.dialect import LineValues
-from holter.ingest.console.prefixes import strip_prefixes
+from holter.ingest.console.text.prefixes import strip_prefixes
 from holter.ingest.stdout.custom_patterns import custom_dialect
 
 _MAX_LINE_LENGTH = 400

@@ -9,8 +9,8 @@ from typing import Any
 
 from holter.custom_format import LABEL_GROUPS, METRIC, STEP, TIME, VALUE, CustomFormat, compiled
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues, TextMatch
-from holter.ingest.console.prefixes import strip_prefixes
-from holter.ingest.console.values import parse_number, parse_time
+from holter.ingest.console.text.prefixes import strip_prefixes
+from holter.ingest.console.text.values import parse_number, parse_time
 from holter.ingest.names import storable_label
 from holter.types import Labels, labels_of
 

@@ -16,9 +16,9 @@ from holter.ingest.communication.nccl_tests import TABLE_HEADER, NcclTestsParser
 from holter.ingest.console.console_log import ConsoleLog
 from holter.ingest.console.console_reader import ConsoleReader
 from holter.ingest.console.dialect import ConsoleDialect
-from holter.ingest.console.messages import texts_alone
 from holter.ingest.console.parsed_lines import ParsedLines
-from holter.ingest.console.pattern_search import possible_dialects
+from holter.ingest.console.search.pattern_search import possible_dialects
+from holter.ingest.console.text.messages import texts_alone
 from holter.ingest.format import Content, Format, FormatRole
 from holter.ingest.lines import read_text_block
 from holter.ingest.slurm import log_lines as slurm_lines

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from holter.ingest.console.prefixes import strip_prefixes
-from holter.ingest.console.values import parse_number
+from holter.ingest.console.text.prefixes import strip_prefixes
+from holter.ingest.console.text.values import parse_number
 from holter.ingest.offline.read_run import read_run
 from holter.types import SeriesKey
 

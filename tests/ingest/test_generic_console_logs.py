@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from holter.ingest.console.plain_line import parse_plain_line
+from holter.ingest.console.plain.plain_line import parse_plain_line
 
 DATA = Path(__file__).parents[1] / "data" / "console"
 

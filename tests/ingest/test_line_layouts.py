@@ -12,10 +12,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from holter.ingest.console import layout_index
 from holter.ingest.console.console_reader import ConsoleReader
 from holter.ingest.console.dialect import ConsoleDialect
 from holter.ingest.console.dialects import deepspeed, plain_lines
+from holter.ingest.console.search import layout_index
 from holter.ingest.console.table_records import TableRecords
 from holter.ingest.stdout.system_text import SYSTEM_DIALECTS
 from holter.types import Batch

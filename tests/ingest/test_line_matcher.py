@@ -9,10 +9,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from holter.ingest.console.block_search import LineMatcher
 from holter.ingest.console.dialect import LineKind
-from holter.ingest.console.line_ends import with_newlines
-from holter.ingest.console.messages import texts_in_place
+from holter.ingest.console.search.block_search import LineMatcher
+from holter.ingest.console.text.line_ends import with_newlines
+from holter.ingest.console.text.messages import texts_in_place
 from holter.ingest.stdout import console_dialects
 from holter.ingest.stdout.system_text import NCCL_DIALECT
 

@@ -138,7 +138,7 @@ def test_every_pattern_is_one_that_is_tested() -> None:
     }
     assert in_functions == {
         "holter.flops.peaks",  # a table that is read once, and found
-        "holter.ingest.console.line_layouts",  # texts and digits: no choice to return to
+        "holter.ingest.console.layouts.line_layouts",  # texts and digits: no choice to return to
         "holter.ingest.slurm.log_lines",  # kinds of lines that are made at import, and found
         "holter.ingest.telemetry.kernel_lines",
     }

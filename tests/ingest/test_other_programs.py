@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from holter.ingest.console.prefixes import strip_prefixes
+from holter.ingest.console.text.prefixes import strip_prefixes
 from holter.ingest.offline.read_run import read_run
 from tests.support.log_runs import read_log, steps_of
 

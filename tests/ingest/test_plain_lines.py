@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holter.ingest.console.plain_line import parse_plain_line
+from holter.ingest.console.plain.plain_line import parse_plain_line
 
 
 def records(*lines: str) -> list[tuple[int, dict[str, float]]]:

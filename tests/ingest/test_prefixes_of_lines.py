@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from holter.ingest.console.messages import texts_alone, texts_in_place
-from holter.ingest.console.prefixes import message_of, strip_prefixes
+from holter.ingest.console.text.messages import texts_alone, texts_in_place
+from holter.ingest.console.text.prefixes import message_of, strip_prefixes
 from holter.ingest.offline.read_run import read_run
 
 Reading = tuple[int, dict[str, list[tuple[int, int, float]]]]

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holter.ingest.console.dialect import LineKind
-from holter.ingest.console.messages import texts_in_place
-from holter.ingest.console.pattern_search import LinearPattern, matches
-from holter.ingest.console.text_parts import Place, TextParts, places_between
+from holter.ingest.console.search.pattern_search import LinearPattern, matches
+from holter.ingest.console.search.text_parts import Place, TextParts, places_between
+from holter.ingest.console.text.messages import texts_in_place
 
 PATTERNS = (
     LinearPattern(rb"(?m)^loss: \d"),

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from holter.ingest.console.data_names import is_of_evaluation, names_data
-from holter.ingest.console.evaluation_names import metric_name
+from holter.ingest.console.line.data_names import is_of_evaluation, names_data
+from holter.ingest.console.line.evaluation_names import metric_name
 from holter.ingest.metric_names import is_metric_name
 from tests.support.log_runs import assert_steps
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holter.ingest.console.prefixes import strip_prefixes
+from holter.ingest.console.text.prefixes import strip_prefixes
 from holter.ingest.wrapped_lines import is_wrapped, unwrap_lines
 
 LINES = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=60)

@@ -5,20 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from holter.ingest.console.bar_lines import Bar, named_metrics, parse_bar
-from holter.ingest.console.data_names import is_of_evaluation
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineResult, LineValues
 from holter.ingest.console.dialects import keras_bars
-from holter.ingest.console.epochs_of_bars import are_complete, steps_begun
-from holter.ingest.console.evaluated_parts import end_evaluation
-from holter.ingest.console.evaluation_names import metric_name
-from holter.ingest.console.line_counters import Counter
-from holter.ingest.console.pattern_search import LinearPattern
-from holter.ingest.console.plain_line import axis_state, parse_plain_line
-from holter.ingest.console.round_steps import is_in_round
-from holter.ingest.console.step_axis import forget_position, note_bar, position
-from holter.ingest.console.training_sections import begin_section, enter_section, section_labels
-from holter.ingest.console.values import parse_numbers
+from holter.ingest.console.headings.training_sections import begin_section, enter_section, section_labels
+from holter.ingest.console.line.data_names import is_of_evaluation
+from holter.ingest.console.line.evaluation_names import metric_name
+from holter.ingest.console.line.line_counters import Counter
+from holter.ingest.console.plain.bar_lines import Bar, named_metrics, parse_bar
+from holter.ingest.console.plain.plain_line import axis_state, parse_plain_line
+from holter.ingest.console.search.pattern_search import LinearPattern
+from holter.ingest.console.steps.epochs_of_bars import are_complete, steps_begun
+from holter.ingest.console.steps.evaluated_parts import end_evaluation
+from holter.ingest.console.steps.round_steps import is_in_round
+from holter.ingest.console.steps.step_axis import forget_position, note_bar, position
+from holter.ingest.console.text.values import parse_numbers
 from holter.ingest.metric_names import is_metric_name
 from holter.types import Labels, labels_of
 

@@ -9,7 +9,7 @@ import re
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
 from holter.ingest.console.dialects.voc_results import VOC_RESULTS
-from holter.ingest.console.values import parse_number
+from holter.ingest.console.text.values import parse_number
 from holter.ingest.metric_names import is_metric_name
 
 _ITERATION = re.compile(

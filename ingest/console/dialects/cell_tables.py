@@ -12,10 +12,10 @@ import re
 from zlib import crc32
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineResult, LineValues
-from holter.ingest.console.line_counters import Counter
-from holter.ingest.console.pattern_search import LinearPattern
-from holter.ingest.console.plain_line import axis_state, parse_plain_line
-from holter.ingest.console.table_rows import (
+from holter.ingest.console.line.line_counters import Counter
+from holter.ingest.console.plain.plain_line import axis_state, parse_plain_line
+from holter.ingest.console.search.pattern_search import LinearPattern
+from holter.ingest.console.tables.table_rows import (
     CountingColumns,
     columns_of,
     counts_of_row,
@@ -26,8 +26,8 @@ from holter.ingest.console.table_rows import (
     step_of_row,
     with_data_set,
 )
-from holter.ingest.console.table_subjects import subjects_of_row, with_subjects
-from holter.ingest.console.values import parse_number
+from holter.ingest.console.tables.table_subjects import subjects_of_row, with_subjects
+from holter.ingest.console.text.values import parse_number
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.text_encoding import words_in_encodings
 from holter.translated_words import COUNTERS, METRICS

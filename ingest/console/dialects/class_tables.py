@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import DialectState, LineKind, LineValues
-from holter.ingest.console.evaluation_names import metric_name
-from holter.ingest.console.pattern_search import LinearPattern
-from holter.ingest.console.plain_line import axis_state
-from holter.ingest.console.step_axis import position
-from holter.ingest.console.training_sections import section_labels
-from holter.ingest.console.values import parse_number
+from holter.ingest.console.headings.training_sections import section_labels
+from holter.ingest.console.line.evaluation_names import metric_name
+from holter.ingest.console.plain.plain_line import axis_state
+from holter.ingest.console.search.pattern_search import LinearPattern
+from holter.ingest.console.steps.step_axis import position
+from holter.ingest.console.text.values import parse_number
 from holter.ingest.metric_names import is_metric_name
 
 _FIRST = frozenset(

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import DialectState, LineKind, LineValues
-from holter.ingest.console.plain_line import axis_state
-from holter.ingest.console.values import parse_number
+from holter.ingest.console.plain.plain_line import axis_state
+from holter.ingest.console.text.values import parse_number
 
 _SUMMARY = re.compile(
     r"Average (?:Precision|Recall) {1,8}\((?P<short>A[PR])\) @\[ {0,4}IoU=(?P<iou>[\d.:]{1,12}) {0,12}\|"

@@ -14,13 +14,14 @@ from functools import lru_cache
 from math import isfinite
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
-from holter.ingest.console.grouped_columns import names_of_groups
-from holter.ingest.console.line_counters import Counter
-from holter.ingest.console.line_words import DATA_SPLIT
-from holter.ingest.console.pattern_search import LinearPattern
-from holter.ingest.console.plain_line import axis_state
-from holter.ingest.console.step_axis import Counts, is_end_of_epoch, training_step
-from holter.ingest.console.table_rows import (
+from holter.ingest.console.headings.training_sections import enter_section, section_labels
+from holter.ingest.console.line.line_counters import Counter
+from holter.ingest.console.line.line_words import DATA_SPLIT
+from holter.ingest.console.plain.plain_line import axis_state
+from holter.ingest.console.search.pattern_search import LinearPattern
+from holter.ingest.console.steps.step_axis import Counts, is_end_of_epoch, training_step
+from holter.ingest.console.tables.grouped_columns import names_of_groups
+from holter.ingest.console.tables.table_rows import (
     COUNTERS,
     columns_of,
     counts_of_row,
@@ -32,9 +33,8 @@ from holter.ingest.console.table_rows import (
     step_of_row,
     with_data_set,
 )
-from holter.ingest.console.table_subjects import subjects_of_row, with_subjects
-from holter.ingest.console.training_sections import enter_section, section_labels
-from holter.ingest.console.values import parse_number
+from holter.ingest.console.tables.table_subjects import subjects_of_row, with_subjects
+from holter.ingest.console.text.values import parse_number
 from holter.ingest.metric_names import is_metric_name
 
 _BETWEEN = re.compile(r"\s{0,8}[,;]\s{0,8}|\s{2,}|\t")

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import DialectState, LineKind, LineValues
-from holter.ingest.console.plain_line import axis_state
-from holter.ingest.console.step_axis import position
-from holter.ingest.console.values import parse_numbers, parse_time
+from holter.ingest.console.plain.plain_line import axis_state
+from holter.ingest.console.steps.step_axis import position
+from holter.ingest.console.text.values import parse_numbers, parse_time
 
 _TASK = re.compile(r"copypaste: Task: (?P<task>[\w./-]{1,60})\s*$")
 _CELLS = re.compile(r"copypaste: (?P<cells>[^\s,]{1,60}(?:,[^\s,]{1,60}){0,99})\s*$")

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from itertools import repeat
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
-from holter.ingest.console.layout_prefixes import PrefixedLines
-from holter.ingest.console.layout_slots import MAX_COUNT_DIGITS
-from holter.ingest.console.line_layouts import LayoutContent, LineLayout, layout_of
-from holter.ingest.console.line_tokens import number_at
-from holter.ingest.console.values import find_time, parse_number, parse_numbers, parse_time
+from holter.ingest.console.layouts.layout_prefixes import PrefixedLines
+from holter.ingest.console.layouts.layout_slots import MAX_COUNT_DIGITS
+from holter.ingest.console.layouts.line_layouts import LayoutContent, LineLayout, layout_of
+from holter.ingest.console.line.line_tokens import number_at
+from holter.ingest.console.text.values import find_time, parse_number, parse_numbers, parse_time
 from holter.ingest.rows import LogRow
 
 _SPEED = re.compile(

@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import DialectState, LineKind, LineResult, LineValues
-from holter.ingest.console.evaluation_names import metric_name
-from holter.ingest.console.line_settings import is_setting
-from holter.ingest.console.line_words import DATA_SPLIT
-from holter.ingest.console.pattern_search import LinearPattern
-from holter.ingest.console.plain_line import parse_metrics_of_epoch
-from holter.ingest.console.values import parse_number, parse_time
+from holter.ingest.console.line.evaluation_names import metric_name
+from holter.ingest.console.line.line_settings import is_setting
+from holter.ingest.console.line.line_words import DATA_SPLIT
+from holter.ingest.console.plain.plain_line import parse_metrics_of_epoch
+from holter.ingest.console.search.pattern_search import LinearPattern
+from holter.ingest.console.text.values import parse_number, parse_time
 from holter.ingest.metric_names import is_metric_name
 
 _HEADING = re.compile(r"\*{5} ?(?P<data>[A-Za-z]+) results ?(?P<step>\d{1,15})? ?\*{5}")

@@ -11,7 +11,7 @@ from math import isfinite, log
 import msgspec
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
-from holter.ingest.console.values import parse_numbers, parse_time
+from holter.ingest.console.text.values import parse_numbers, parse_time
 
 _PART = r"(?:train|train_inner|valid\w*|test)"
 _BEFORE_STATS = rf"(?:\| {_PART} \| |\]\[{_PART}\]\[INFO\] - )"

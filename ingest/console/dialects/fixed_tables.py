@@ -10,10 +10,10 @@ import re
 from collections.abc import Callable
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineResult, LineValues
-from holter.ingest.console.line_counters import Counter
-from holter.ingest.console.plain_line import axis_state
-from holter.ingest.console.training_sections import enter_section, section_labels
-from holter.ingest.console.values import parse_numbers
+from holter.ingest.console.headings.training_sections import enter_section, section_labels
+from holter.ingest.console.line.line_counters import Counter
+from holter.ingest.console.plain.plain_line import axis_state
+from holter.ingest.console.text.values import parse_numbers
 
 _PROGRESS = re.compile(
     r"[ \t]*(?P<average>[-+.\w]{1,30}) +(?P<since>[-+.\w]{1,30}) +(?P<step>\d{1,15}) +[\d.]{1,30} +\S{1,80}"

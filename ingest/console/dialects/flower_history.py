@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import DialectState, LineResult, LineValues
-from holter.ingest.console.values import parse_numbers, parse_time
+from holter.ingest.console.text.values import parse_numbers, parse_time
 
 _STATE = "history of rounds"
 _HEADING = re.compile(r"History \((loss|metrics), (\w{1,20})(?:, (\w{1,20}))?\):")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import DialectState, LineKind, LineResult
-from holter.ingest.console.line_settings import is_setting
-from holter.ingest.console.number_names import counts
-from holter.ingest.console.pattern_search import LinearPattern
-from holter.ingest.console.result_blocks import parse_metric
-from holter.ingest.console.training_sections import note_settings
+from holter.ingest.console.headings.training_sections import note_settings
+from holter.ingest.console.line.line_settings import is_setting
+from holter.ingest.console.line.number_names import counts
+from holter.ingest.console.plain.result_blocks import parse_metric
+from holter.ingest.console.search.pattern_search import LinearPattern
 from holter.ingest.metric_names import is_metric_name
 
 _NAME, _VALUE = r"[A-Za-z_][\w.-]{0,30}", r"[\w.+-]{1,30}"

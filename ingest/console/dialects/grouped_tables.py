@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
-from holter.ingest.console.line_words import DATA_SPLIT
-from holter.ingest.console.values import parse_number
+from holter.ingest.console.line.line_words import DATA_SPLIT
+from holter.ingest.console.text.values import parse_number
 from holter.ingest.metric_names import is_metric_name
 
 _AXES = ("global_step", "step", "iter", "iteration", "epoch", "ep")

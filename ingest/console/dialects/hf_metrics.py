@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import DialectState, LineKind, LineValues
-from holter.ingest.console.values import parse_number
+from holter.ingest.console.text.values import parse_number
 
 _HEADING = re.compile(r"\*{5} (?P<data>\w{1,20}) metrics \*{5}")
 _VALUE = re.compile(

@@ -9,8 +9,8 @@ from zlib import crc32
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
 from holter.ingest.console.dialects import hf_metrics, hf_setup
-from holter.ingest.console.step_axis import counts_steps_alone, known_axis
-from holter.ingest.console.values import parse_number
+from holter.ingest.console.steps.step_axis import counts_steps_alone, known_axis
+from holter.ingest.console.text.values import parse_number
 from holter.types import labels_of
 
 _DICT = re.compile(r"\{('[\w/() ]{1,200}': .{0,6000})\}")

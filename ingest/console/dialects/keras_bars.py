@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import DialectState, LineKind, LineResult, LineValues
-from holter.ingest.console.evaluation_names import metric_name
-from holter.ingest.console.line_counters import Counter
-from holter.ingest.console.line_words import DATA_SPLIT
-from holter.ingest.console.plain_line import axis_state, parse_plain_line
-from holter.ingest.console.training_sections import enter_section, section_labels
-from holter.ingest.console.values import parse_numbers
+from holter.ingest.console.headings.training_sections import enter_section, section_labels
+from holter.ingest.console.line.evaluation_names import metric_name
+from holter.ingest.console.line.line_counters import Counter
+from holter.ingest.console.line.line_words import DATA_SPLIT
+from holter.ingest.console.plain.plain_line import axis_state, parse_plain_line
+from holter.ingest.console.text.values import parse_numbers
 
 _KERAS_EPOCH = re.compile(r"^\s*Epoch (\d+)/(\d+)\s*$")
 _AROUND_EPOCHS = re.compile(r"(?i)\s*epoch \d+/\d+ ")

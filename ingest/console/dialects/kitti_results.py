@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import DialectState, LineKind, LineValues
-from holter.ingest.console.plain_line import axis_state
-from holter.ingest.console.step_axis import position
-from holter.ingest.console.values import parse_numbers
+from holter.ingest.console.plain.plain_line import axis_state
+from holter.ingest.console.steps.step_axis import position
+from holter.ingest.console.text.values import parse_numbers
 
 _CLASS = re.compile(
     r"(?P<name>[A-Z]\w{1,30} AP(?:_R\d\d)?@\d\.\d\d)(?P<more>(?:, \d\.\d\d){2}):\s*$",

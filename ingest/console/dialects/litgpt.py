@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
-from holter.ingest.console.values import parse_number, parse_numbers
+from holter.ingest.console.text.values import parse_number, parse_numbers
 
 _LINE = re.compile(
     r"iter (?P<iter>\d+) (?:\| )?step (?P<step>\d+)(?: \| |: )loss (?:train: )?(?P<loss>[^\s,|]+)"

@@ -6,7 +6,7 @@ import re
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineSettings, LineValues
 from holter.ingest.console.dialects.arguments import as_printed
-from holter.ingest.console.values import parse_number, parse_numbers
+from holter.ingest.console.text.values import parse_number, parse_numbers
 
 _MAIN = re.compile(r"s:(\d+) ((?:[a-z]++:\S++\s*+)++)")
 _ROW = re.compile(r"\| ([a-zA-Z][\w ]{0,20}?)(?: [A-Z][A-Zp]?)? +\| (.{1,300}?) *\|$")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
-from holter.ingest.console.values import parse_number, parse_time
+from holter.ingest.console.text.values import parse_number, parse_time
 
 _STEP = re.compile(r"completed step: (\d+), (.*)")
 _EVALUATION = re.compile(r"eval metrics after step: (\d+), (.*)")

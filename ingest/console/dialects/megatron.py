@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
 from holter.ingest.console.dialects import arguments, megatron_times
-from holter.ingest.console.values import parse_number, parse_time
+from holter.ingest.console.text.values import parse_number, parse_time
 
 _ITERATION = re.compile(r"\biteration\s+(\d+)\s*/\s*\d+")
 _VALIDATION = re.compile(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineSettings, LineValues
-from holter.ingest.console.values import parse_number, parse_time
+from holter.ingest.console.text.values import parse_number, parse_time
 
 _UNITS = re.compile(r"(?<!\s)\s*+TFLOP/s/GPU$")
 _NAMES = {

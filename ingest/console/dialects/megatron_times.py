@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import DialectState, LineKind, LineValues
-from holter.ingest.console.values import parse_number, parse_time
+from holter.ingest.console.text.values import parse_number, parse_time
 
 _TIMER = re.compile(r"(?<![\w/])([\w/][\w/ -]{0,100}?) ?\.{2,}+: (?:\(([\d.]+), ([\d.]+)\)|([\d.]++))\s*+$")
 _OF_RANK = re.compile(r"^\s*rank +(\d+): ([\d.]+)\s*$")

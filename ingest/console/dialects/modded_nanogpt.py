@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
-from holter.ingest.console.values import parse_number
+from holter.ingest.console.text.values import parse_number
 
 _STEP = re.compile(r"step:(\d+)/\d+ ((?:\w++:\S++\s*+)++)")
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import DialectState, LineKind, LineResult
-from holter.ingest.console.evaluation_headings import announce
-from holter.ingest.console.nested_keys import note_measure
-from holter.ingest.console.pattern_search import LinearPattern
-from holter.ingest.console.plain_line import parse_metrics_of_epoch
-from holter.ingest.console.step_axis import known_axis
-from holter.ingest.console.subjects_above import note_heading_of_subject
+from holter.ingest.console.headings.evaluation_headings import announce
+from holter.ingest.console.headings.subjects_above import note_heading_of_subject
+from holter.ingest.console.plain.plain_line import parse_metrics_of_epoch
+from holter.ingest.console.search.nested_keys import note_measure
+from holter.ingest.console.search.pattern_search import LinearPattern
+from holter.ingest.console.steps.step_axis import known_axis
 from holter.ingest.metric_names import is_metric_name
 
 _NAME = r"[A-Za-z][\w @/.-]{0,40}[:=][ \t|]{0,20}"

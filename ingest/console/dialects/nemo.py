@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
-from holter.ingest.console.values import parse_number, parse_numbers, parse_time
+from holter.ingest.console.text.values import parse_number, parse_numbers, parse_time
 
 _V2 = re.compile(r"Training epoch (\d+), iteration (\d+)/(\d+) \| (.*)")
 _BAR = re.compile(

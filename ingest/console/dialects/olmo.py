@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
-from holter.ingest.console.values import parse_number, parse_time
+from holter.ingest.console.text.values import parse_number, parse_time
 
 _HEADER = re.compile(r"\[step=(\d+)/")
 _METRIC = re.compile(r"^\s{4,}+([\w/.()%-][\w/ .()%-]*+)=(\S++)\s*+$")

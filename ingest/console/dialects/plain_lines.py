@@ -32,20 +32,26 @@ from holter.ingest.console.dialects.set_rates import SET_RATES
 from holter.ingest.console.dialects.stylegan_metrics import STYLEGAN_METRICS
 from holter.ingest.console.dialects.trials import FINISHED_TRIAL, TRIALS
 from holter.ingest.console.dialects.voc_results import VOC_RESULTS
-from holter.ingest.console.evaluation_headings import EVALUATION_HEADINGS
-from holter.ingest.console.glued_lines import glued_records
-from holter.ingest.console.leading_counts import or_counted
-from holter.ingest.console.line_ends import with_newlines
-from holter.ingest.console.line_layouts import LineLayout, layout_of
-from holter.ingest.console.line_settings import is_setting
-from holter.ingest.console.line_shapes import LineShape
-from holter.ingest.console.line_tokens import split_numbers
-from holter.ingest.console.line_words import DATA_SPLIT
-from holter.ingest.console.nested_keys import NESTED_KEYS
-from holter.ingest.console.number_names import OF_EPOCH
-from holter.ingest.console.pattern_search import LinearPattern
-from holter.ingest.console.plain_columns import PlainTable, describe_line
-from holter.ingest.console.plain_line import (
+from holter.ingest.console.headings.evaluation_headings import EVALUATION_HEADINGS
+from holter.ingest.console.headings.qualified_names import with_values_again
+from holter.ingest.console.headings.subjects_above import SUBJECT_HEADINGS
+from holter.ingest.console.headings.training_sections import (
+    FRAMED_SECTIONS,
+    SECTION_LINES,
+    SETTING_LINES,
+    begin_section,
+    note_setting,
+)
+from holter.ingest.console.layouts.line_layouts import LineLayout, layout_of
+from holter.ingest.console.line.line_settings import is_setting
+from holter.ingest.console.line.line_shapes import LineShape
+from holter.ingest.console.line.line_tokens import split_numbers
+from holter.ingest.console.line.line_words import DATA_SPLIT
+from holter.ingest.console.line.number_names import OF_EPOCH
+from holter.ingest.console.line.shape_reader import shape_of, shape_of_line
+from holter.ingest.console.plain.leading_counts import or_counted
+from holter.ingest.console.plain.plain_columns import PlainTable, describe_line
+from holter.ingest.console.plain.plain_line import (
     axis_state,
     begin_launch,
     may_begin,
@@ -53,18 +59,12 @@ from holter.ingest.console.plain_line import (
     parse_metrics_of_epoch,
     parse_plain_line,
 )
-from holter.ingest.console.prefixes import strip_prefixes
-from holter.ingest.console.qualified_names import with_values_again
-from holter.ingest.console.result_blocks import parse_metric, parse_result
-from holter.ingest.console.shape_reader import shape_of, shape_of_line
-from holter.ingest.console.subjects_above import SUBJECT_HEADINGS
-from holter.ingest.console.training_sections import (
-    FRAMED_SECTIONS,
-    SECTION_LINES,
-    SETTING_LINES,
-    begin_section,
-    note_setting,
-)
+from holter.ingest.console.plain.result_blocks import parse_metric, parse_result
+from holter.ingest.console.search.nested_keys import NESTED_KEYS
+from holter.ingest.console.search.pattern_search import LinearPattern
+from holter.ingest.console.text.glued_lines import glued_records
+from holter.ingest.console.text.line_ends import with_newlines
+from holter.ingest.console.text.prefixes import strip_prefixes
 from holter.ingest.lines import line_around
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.printed_numbers import BEFORE_NUMBER

@@ -9,11 +9,11 @@ import re
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
 from holter.ingest.console.dialects.flower_history import HISTORY
-from holter.ingest.console.evaluation_steps import evaluation_step
-from holter.ingest.console.line_counters import Counter
-from holter.ingest.console.plain_line import axis_state
-from holter.ingest.console.step_axis import note_heading, training_step
-from holter.ingest.console.values import parse_number, parse_numbers, parse_time
+from holter.ingest.console.line.line_counters import Counter
+from holter.ingest.console.plain.plain_line import axis_state
+from holter.ingest.console.steps.evaluation_steps import evaluation_step
+from holter.ingest.console.steps.step_axis import note_heading, training_step
+from holter.ingest.console.text.values import parse_number, parse_numbers, parse_time
 
 _DARKNET = re.compile(
     r"^\s*(\d{1,12}): (?P<loss>[-+.\w]{1,30}), (?P<avg_loss>[-+.\w]{1,30}) avg(?: loss)?, "

@@ -11,31 +11,31 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from holter.ingest.console.dialect import DialectState, LineKind, LineResult, LineValues
-from holter.ingest.console.evaluated_parts import data_of_parts
-from holter.ingest.console.evaluation_names import best_of, name_of_best, name_of_mean
-from holter.ingest.console.evaluation_passes import names_of_pass
-from holter.ingest.console.line_settings import is_learning_rate, is_of_model, is_setting
-from holter.ingest.console.line_shapes import LineShape
-from holter.ingest.console.line_tokens import split_numbers, value_of
-from holter.ingest.console.line_words import DATA_SPLIT
-from holter.ingest.console.names_of_rows import numbered_row
-from holter.ingest.console.number_lists import values_of_lists
-from holter.ingest.console.pattern_search import LinearPattern
-from holter.ingest.console.plain_line import (
+from holter.ingest.console.headings.qualified_names import qualified, with_values_again
+from holter.ingest.console.headings.settings_in_blocks import is_in_settings
+from holter.ingest.console.headings.subjects_above import labels_below, subject_labels
+from holter.ingest.console.headings.training_sections import section_labels
+from holter.ingest.console.line.evaluation_names import best_of, name_of_best, name_of_mean
+from holter.ingest.console.line.line_settings import is_learning_rate, is_of_model, is_setting
+from holter.ingest.console.line.line_shapes import LineShape
+from holter.ingest.console.line.line_tokens import split_numbers, value_of
+from holter.ingest.console.line.line_words import DATA_SPLIT
+from holter.ingest.console.line.names_of_rows import numbered_row
+from holter.ingest.console.line.number_lists import values_of_lists
+from holter.ingest.console.line.result_lines import has_pairs_alone
+from holter.ingest.console.line.settings_in_objects import as_read
+from holter.ingest.console.line.shape_reader import shape_of_line
+from holter.ingest.console.plain.plain_line import (
     axis_state,
     is_of_best,
     is_within_epoch,
 )
-from holter.ingest.console.qualified_names import qualified, with_values_again
-from holter.ingest.console.recurrence import recurring_values
-from holter.ingest.console.result_lines import has_pairs_alone
-from holter.ingest.console.settings_in_blocks import is_in_settings
-from holter.ingest.console.settings_in_objects import as_read
-from holter.ingest.console.shape_reader import shape_of_line
-from holter.ingest.console.step_axis import has_steps, is_before_training, position
-from holter.ingest.console.subjects_above import labels_below, subject_labels
-from holter.ingest.console.training_sections import section_labels
-from holter.ingest.console.values import parse_time
+from holter.ingest.console.search.pattern_search import LinearPattern
+from holter.ingest.console.steps.evaluated_parts import data_of_parts
+from holter.ingest.console.steps.evaluation_passes import names_of_pass
+from holter.ingest.console.steps.recurrence import recurring_values
+from holter.ingest.console.steps.step_axis import has_steps, is_before_training, position
+from holter.ingest.console.text.values import parse_time
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.printed_numbers import BEFORE_NUMBER, without_objects
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import DialectState, LineKind, LineValues
-from holter.ingest.console.values import parse_numbers
+from holter.ingest.console.text.values import parse_numbers
 
 _FIT = re.compile(r"\[CV \d{1,4}/\d[^\]]{0,20}\] END [^;]*;, (?P<results>[^;]{1,400}) total time= *\d")
 _RESULT = re.compile(r"(?P<name>\w{1,60})(?:=|: )(?P<values>\([^()]{1,100}\)|[^\s,()]{1,30})")

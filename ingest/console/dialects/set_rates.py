@@ -9,8 +9,8 @@ import re
 
 from holter.ingest.console.dialect import DialectState, LineKind, LineResult
 from holter.ingest.console.dialects.recurring_lines import or_recurring
-from holter.ingest.console.pattern_search import LinearPattern
-from holter.ingest.console.result_blocks import parse_metric
+from holter.ingest.console.plain.result_blocks import parse_metric
+from holter.ingest.console.search.pattern_search import LinearPattern
 
 _NAME = r"(?P<name>learning[ _-]?rate|lr)"
 _GROUP = r"(?: (?:of|for) (?:parameter |param )?group (?P<group>\d{1,3}))?"

@@ -11,8 +11,8 @@ import re
 from typing import Any
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
-from holter.ingest.console.rounded_steps import step_of_rounded
-from holter.ingest.console.values import parse_number
+from holter.ingest.console.steps.rounded_steps import step_of_rounded
+from holter.ingest.console.text.values import parse_number
 
 _ROW = re.compile(r"^(?:\|\s{1,60}|\s{0,60})(?P<name>[^|]{1,80})\|(?P<value>[^|]{1,80})\|?\s*$")
 _BARE_ROW = re.compile(r"(?P<name>[A-Za-z][^|]{0,100}?) {2,}(?P<value>[-+.\w]{1,40})\s*$")

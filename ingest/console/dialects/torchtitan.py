@@ -6,7 +6,7 @@ import re
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
 from holter.ingest.console.dialects import torchtitan_setup
-from holter.ingest.console.values import parse_number, parse_time
+from holter.ingest.console.text.values import parse_number, parse_time
 
 _STEP = re.compile(r"\b(?P<validate>validate )?step:\s*(?P<step>\d+)\s{2}")
 _PAIR = re.compile(r"\b([a-z_]+):\s*([-+\w.,%]+)(?:\(([\d.]+)%\))?")

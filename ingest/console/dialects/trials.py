@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from holter.ingest.console.dialect import DialectState, LineKind, LineValues
-from holter.ingest.console.values import parse_number, parse_time
+from holter.ingest.console.text.values import parse_number, parse_time
 from holter.types import labels_of
 
 _TRIAL = re.compile(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
-from holter.ingest.console.values import parse_number
+from holter.ingest.console.text.values import parse_number
 
 _NUMBER = r"(?:\d[\d.]{0,20}(?:e[-+]\d\d)?|nan|inf)"
 _HEADER = re.compile(r"\b(Epoch\s{1,40}(?:GPU_mem|gpu_mem)\s.{1,300})$")

@@ -1,0 +1,1 @@
+"""Headings: lines that say what the values below them are of."""

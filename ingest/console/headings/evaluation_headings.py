@@ -1,0 +1,119 @@
+"""Headings of evaluations: lines such as `evaluate:dev`, `---- [Evaluate] ----`, `Testing ...`.
+
+The metrics below them, up to the next line of the training, or a heading such as `Training measures:`, are
+those of the evaluation.
+"""
+
+from __future__ import annotations
+
+import re
+
+from holter.ingest.console.dialect import DialectState, LineKind
+from holter.ingest.console.headings.settings_in_blocks import is_section_of_settings
+from holter.ingest.console.headings.subjects_above import note_heading_of_subject
+from holter.ingest.console.line.line_words import DATA_SPLIT
+from holter.ingest.console.search.pattern_search import LinearPattern
+from holter.ingest.console.steps.evaluated_parts import (
+    BEGINS_TRAINING,
+    begins_training,
+    end_evaluation,
+)
+from holter.ingest.console.steps.evaluation_passes import note_heading_again
+
+_NO_HEADING = re.compile(
+    r"(?i)train|done|finish|complete|end(?:ed|s)?\b|sav|load|best|improv|size|sample|skip|no |not |error"
+)
+_OF_TRAINING = re.compile(
+    r"(?i)\W{0,20}(?:on (?:the )?)?train(?:ing)?(?:(?: \w{1,20}){0,2}(?: \([^()\n]{1,30}\))?\W{1,20})?"
+)
+_ON_TRAINING_DATA = (
+    r"(?:check|evaluat|comput|calculat|measur)\w{0,4} [\w ]{0,30}\b(?:on|for|of|over)(?: the)? train(?:ing)?"
+    r"(?: (?:set|data|dataset|images|samples))?[^\w\n]{0,20}$"
+)
+"""An evaluation of the data of the training: `Checking accuracy on training data`."""
+_EVALUATES_TRAINING = re.compile(rf"(?i){_ON_TRAINING_DATA}")
+_LONGEST = 60
+_SPEAKER = re.compile(r"<\w{1,40}> ")
+"""The part of a program that prints a line: `<trainer> on testing set:`."""
+_FRAMED = re.compile(r"^[-=*#~]{3}.*[-=*#~]{3}$")
+_SETTING_OF_YAML = re.compile(r"[ \t]+[A-Z_]+: ?(?:\(.*\)|\[.*\])?\s*")
+"""A key of nested settings, as those of yacs: `  TEST:`, `  TEST: ("coco_2014_val",)`."""
+_KEY = re.compile(r"\s*\w+:?\s*")
+"""A line that may be a key of settings, where it comes before any record: `eval:`; or any word: `test`."""
+_BEST = re.compile(r"(?i)\bbest\b")
+"""What a heading between signs says of an evaluation of the best model: `=== Best model (validation) ===`."""
+_NO_DATA = re.compile(r"(?i)eval")
+_PREFIX = re.compile(r"^.{0,120}? (?:-|:|\|) (?=\S)")
+
+
+def announce(line: str, state: DialectState) -> None:
+    """Note the data of an evaluation that begins."""
+    axis = state.get("plain lines", {})
+    if is_section_of_settings(line, state):
+        return
+    if _KEY.fullmatch(line) is not None and "names" not in axis and "announced" not in axis:
+        return
+    text = _SPEAKER.sub("", line.strip(), count=1)
+    note_heading_of_subject(text, axis)
+    data = announced_data(line)
+    if data is None or "plain lines" not in state:
+        return
+    if data:
+        note_heading_again(data, axis)
+        axis["evaluating"] = data
+        return
+    end_evaluation(axis)
+    axis["headed training"] = True
+
+
+def announced_data(line: str) -> str | None:
+    """The data of the evaluation that a line announces; "" if it is the training, None if it is nothing."""
+    if _SETTING_OF_YAML.fullmatch(line) is not None:
+        return None
+    text = _SPEAKER.sub("", line.strip(), count=1)
+    if begins_training(text) or _OF_TRAINING.fullmatch(text) is not None:
+        return ""
+    if _EVALUATES_TRAINING.match(text) is not None:
+        return "eval/train"
+    while (prefix := _PREFIX.match(text)) is not None and DATA_SPLIT.search(text, prefix.end()) is not None:
+        text = text[prefix.end() :]
+    found = [match for match in DATA_SPLIT.finditer(text) if match[2]]
+    framed = _FRAMED.search(text)
+    best = _BEST.search(text) if framed is not None else None
+    other = text if best is None else text[: best.start()] + text[best.end() :]
+    is_short = len(text if framed is None else text.strip("-=*#~ ")) <= _LONGEST
+    if not found or not is_short or _NO_HEADING.search(other) is not None:
+        return None
+    # `Running test evaluation`
+    of_data = [match[2] for match in found if not _NO_DATA.match(match[2])] or [found[-1][2]]
+    data = of_data[-1].lower()
+    return data if best is None else f"{data}/best"
+
+
+EVALUATION_HEADINGS = LineKind(
+    pattern=LinearPattern(
+        rb"(?im)(?:^|[^\w/.\n])(?:eval(?:uat(?:e|ion|ing))?|valid(?:ation|at(?:e|ing))?|val|test(?:ing)?|dev)"
+        rb"(?:[^\w\d\n./-][^\d\n]{0,40}|\.\.)?[-=*#:.\])>a-z][-=*#]{0,40}[ \t\r]{0,8}"
+        rb"(?:\x1b\[\d{1,3}m[ \t\r]{0,4})?$"
+        rb"|(?:^|[ \]>:-])(?:start|begin)(?:n?ing)?(?: the)?"
+        rb" (?:eval(?:uation)?|validation|val|test(?:ing)?)[ \t\r]{0,8}$"
+        rb"|^(?:<\w{1,40}>)?[^\w\n]{0,20}(?:on (?:the )?)?train(?:ing)?(?: \w{1,20}){0,2}"
+        rb"(?: \([^()\n]{1,30}\))?[^\w\n]{1,20}$"
+        rb"|(?:^|[ \]>:-])"
+        + _ON_TRAINING_DATA.encode()
+        + rb"|(?:^|[ \]>:-])"
+        + BEGINS_TRAINING.encode()
+        + rb"|^[ \t]{0,20}(?:[=>#*+-]{1,10}[ \t]{0,4})?"
+        rb"(?:train(?:ing)?|val(?:id(?:ation|ating)?)?|test(?:ing)?|eval(?:uati(?:on|ng))?"
+        rb"|dev)[ \t\r]{0,8}$"
+    ),
+    parse=announce,
+    any_program=True,
+)
+"""Lines that announce an evaluation."""
+
+
+def heading_data(line: str) -> str | None:
+    """The data that a line announces if it is such a heading, see `announced_data`."""
+    is_heading = EVALUATION_HEADINGS.pattern.search(line.encode()) is not None
+    return announced_data(line) if is_heading else None

@@ -1,0 +1,63 @@
+"""The labels of the values of a line: the training of several, and what it, or its epoch, is about.
+
+`Epoch 3, dataset: oak, dice: 0.8` says so itself. `Model: oak, epoch: 3` says so of the lines below, which
+state no other epoch: a program that trains several models in turn, or several that print into one text, head
+the results of each epoch so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from holter.ingest.console.headings.training_sections import section_labels
+from holter.ingest.console.line.line_counters import Counter
+from holter.ingest.console.line.line_shapes import LineShape
+from holter.ingest.console.line.line_words import WRITERS
+from holter.types import Labels, labels_of
+
+_PARTS = frozenset({"category", "class", "client", "player"})
+"""What is always one of several."""
+_TRAINED_IN_TURN = "task"
+"""What a program learns one after another, and evaluates again behind each."""
+_OF_WRITERS = frozenset({"logger", "run", "training"})
+"""What a heading of an epoch begins with where it says who prints, as any line may."""
+
+
+def labels_of_line(shape: LineShape, numbers: list[str], axis: dict[str, Any]) -> Labels | None:
+    """The labels of the values of a line: the training of several, and what the line says it is about."""
+    names = (field.name for field in shape.metrics)
+    labels = dict(section_labels(axis, names, of_all=shape.is_of_all) or ())
+    about = shape.about
+    if about is None and "epoch about" in axis:
+        word, name = axis["epoch about"]
+        about = None if word in labels else (word, name)
+    if about is not None:
+        word, name = about
+        # the first one has no label: it may be the only one
+        if name != axis.setdefault("about", {}).setdefault(word, name) or word in _PARTS:
+            labels[word] = name
+    if shape.row is not None and numbers[shape.row.index].isdecimal():
+        word, number = shape.row.name, str(int(numbers[shape.row.index]))
+        if word == _TRAINED_IN_TURN and labels.get(word, number) != number:
+            labels["training"] = f"{word} {labels[word]}"  # behind it, what was learnt before is tested again
+        # one alone may be the only one
+        if word not in WRITERS or number != axis.setdefault("about", {}).setdefault(word, number):
+            labels[word] = number
+    return labels_of(labels) if labels else None
+
+
+def is_of_other_writer(shape: LineShape, labels: Labels | None) -> bool:
+    """Whether the values of a line are of another thread or worker than the first one, by their labels."""
+    return shape.row is not None and shape.row.name in WRITERS and shape.row.name in dict(labels or ())
+
+
+def note_epoch_about(shape: LineShape, counts: Mapping[Counter, Any], axis: dict[str, Any]) -> None:
+    """Note what a line that states an epoch is about: so are lines below that say nothing of it."""
+    if Counter.EPOCH not in counts:
+        return
+    if shape.about is not None and not shape.is_record and shape.about[0] not in _OF_WRITERS:
+        axis["epoch about"] = list(shape.about)
+        axis["epoch of about"] = counts[Counter.EPOCH][0]
+    elif counts[Counter.EPOCH][0] != axis.get("epoch of about"):
+        axis.pop("epoch about", None)

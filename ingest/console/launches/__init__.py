@@ -1,0 +1,1 @@
+"""Launches of a program in one text: where each begins, and with which settings."""

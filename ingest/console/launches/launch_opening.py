@@ -1,0 +1,566 @@
+"""Recognises that a program was started again by the lines that it prints before its first record.
+
+Steps say it only where they go back. The opening lines say it, too, where a launch resumes at the next step,
+was interrupted after a few records, or printed a single one. Lines that a program prints once, without their
+digits, are looked for behind its records; if most of them are there before the next record, that is one of
+another launch. Some of them must be about the set-up of a program: others may come with each epoch. Where
+there are only one or two such lines, the next record must also be before the last one. Lines that show the
+start of a process do so by themselves (`process_starts`).
+
+Where few of these lines come again, the launch is still the same: steps that begin anew are then those of its
+next training. So they are where other lines come between, but neither these nor the first line of the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+from zlib import crc32
+
+from holter.ingest.console.launches.crashes import LOADS, Crash
+from holter.ingest.console.launches.process_starts import ANY_PROCESS_START, ProcessStart, process_start
+from holter.ingest.console.line.line_settings import ROW_OF_MODEL
+from holter.ingest.console.search.pattern_search import LinearPattern
+
+_MAX_BYTES = 32 * 1024
+_MAX_PIECES = 12
+_LEAST_PIECES = 3
+_LEAST_SHARE = 0.75
+_LONG_OPENING = 6
+"""Lines of an opening of which the first one may be changed between two launches."""
+_SHARE_OF_PART = 0.5
+"""Each training of a launch may print a part of the opening lines, such as the size of its model."""
+_FIRST_PIECES = 2
+"""Lines with which a program begins: no later part of it prints them."""
+_SHORTEST, _LONGEST = 12, 80
+_LEAST_OF_WORD = 3
+_LEAST_OF_OPENER = 4
+_SIGNS = (b":", b"=")
+"""What stands between a name and its value."""
+_LEAST_LETTERS = 8
+_SHORT = re.compile(rb"[ \t]*[A-Za-z][\w./:-]{2,39}[ \t]*")
+"""A line of one word."""
+_LINE = re.compile(rb"[^\r\n]+")
+_WITHOUT_DIGITS = re.compile(rb"[^0-9\x1b]+")
+_TEMPORARY = re.compile(rb"/tmp/[^\s'\"]{1,200}")
+"""A file that has another name each time."""
+_NUMBER = re.compile(rb"(?<![\w.:/-])(?<!\d,)\d{1,6}(?![\w/-]|[.:]\d)|(?<=[\[(])\d{1,4}(?=/\d{1,4}[\])])")
+_AMOUNTS = re.compile(
+    rb"(?i)(?:batch[ _-]?size|(?<![a-z])(?:[a-z]{1,5}_)?(?:epochs|steps|iters|iterations))"
+    rb"['\x22]? {0,3}[:=](?! ?\d+/)"
+)
+"""Names of settings whose words are else those of lines that come again."""
+_LETTER = re.compile(rb"[A-Za-z\x80-\xff]")
+_WORD = re.compile(rb"[A-Za-z]{4}")
+_REPEATED = re.compile(
+    rb"(?i)epoch|step|iter|batch|updat|episode|round|progress|tick|warn|nohup|%\||fold\b|trial|[$#] "
+)
+"""Words of lines that may come again within a launch, or that the shell prints."""
+_EPOCH = re.compile(
+    rb"(?i)(?:[^\n]{0,80}[\]\[:|> -])?(?:test |train(?:ing)? )?(?:epoch|round|cycle)"
+    rb"(?:[ #\[(]{0,4}\d{1,6}(?: ?/ ?\d{1,6})?|[: \[(]{1,4}\d{1,6} ?/ ?\d{1,6})[^\w\n]{0,100}"
+)
+"""The heading of an epoch or a round, no setting as `epoch: 100`: lines below may come with each of them."""
+_SET_UP = re.compile(
+    rb"(?i)seed|devices?\b|cuda|gpus?\b|namespace|config|arg(?:ument)?s\b|hyper|param|data|resum|checkpoint"
+    rb"|(?:program|script|process|experiment) (?:start|begin)"
+    rb"|version|import|rate\b|tensorflow|torch|tokenizer|model|network|initiali[sz]|load|sav(?:e|ing)|director|folder"
+)
+"""Words of lines about the set-up of a program."""
+_BEGINS = re.compile(rb"(?i)(?:start|begin)(?:ing)?(?: the)? train|train(?:ing)? (?:start|begin)")
+"""What a program says as it begins, but may say of each part of a training as well."""
+_SETTING = re.compile(
+    rb"(?i)(?:batch|lr|rate|decay|epochs?|size|dim|layers|dropout|workers)['\"]? {0,3}[:=] {0,3}\d"
+)
+_LEAST_SETTINGS = 3
+"""Settings of a line that states those of a launch, a number of epochs among them."""
+_RESUMES = LinearPattern(
+    rb"(?i)\bresum(?:e|ed|es|ing)\b(?: the)?(?: training| run| model)? (?:from|at) [^\n]{0,100}"
+    rb"(?:epoch|step|iter|checkpoint|ckpt|\.(?:pth?|pkl|h5|keras|tar)\b)"
+    rb"|\bresumed (?:epoch|iter|step):? \d"
+    rb"|\brestored all states from the checkpoint\b"
+    rb"|\bcontinu(?:e|es|ing)\b(?: the)?(?: training| run)? from (?:the )?(?:global )?"
+    rb"(?:epoch|step|iter(?:ation)?|checkpoint)\b"
+)
+"""What a program says that was started again, and goes on where the launch before ended."""
+_OF_PROCESSES = LinearPattern(
+    rb"(?m)esum|ESUM|estor|ontinu|oad|Traceback \(most|Killed|\*\*\* |Segmentation fault|" + ANY_PROCESS_START
+)
+"""What a text has that says anything of processes: nothing is looked for where none of it is there."""
+_MAY_RESUME = (b"esum", b"ESUM", b"estored all", b"ontinu")
+"""What each such line has a part of."""
+_LOADED_AT = re.compile(
+    rb"(?i)\b(?:loaded|restored) (?:the )?checkpoint [^\n(]{0,200}"
+    rb"\((?:at )?(?:epoch|step|iter(?:ation)?)[ :=]{1,3}(\d{1,9})[^\d.]"
+)
+"""What states the position of a checkpoint that was loaded: `=> loaded checkpoint 'last.tar' (epoch 3)`."""
+_STARTED = -1
+_DATED = re.compile(
+    rb"(?m)^[=*#~-]{4,80} [^\n\r=*#~]{0,60}\d\d:\d\d:\d\d[^\n\r=*#~]{0,20} ?[=*#~-]{4,80}[ \t\r]*$"
+)
+"""A heading with a time: `=== Training Loss (Sat Apr  7 04:02:38 2018) ===`."""
+_BEGINS_LOSSES = re.compile(rb"^=+ Training Loss \(", re.M)
+"""The heading that CycleGAN, and what is derived from it, writes as it starts."""
+_DATED_AGAIN = -2
+_FIRST_AGAIN = -3
+_OPENER_AGAIN = -4
+_LOSSES_AGAIN = -5
+_RESUMED = -6
+_ARGUMENTS_AGAIN = -7
+_MAY_HAVE_STARTED = -8
+_SHOW_LAUNCH = (_STARTED, _LOSSES_AGAIN, _RESUMED)
+"""What shows another launch by itself."""
+_WARNING = re.compile(rb"[^\s:]{1,300}:\d{1,6}: \w{0,60}Warning: ")
+"""A warning of Python, which prints the line of the program that it is about below it.
+
+A process prints that of a place once.
+"""
+_MOST_WARNINGS = 4
+_VALUE = re.compile(rb"([:=] {0,3}['\x22]?)[A-Za-z][\w./-]{0,80}(?=['\x22]?(?:[ \t]*[,;|)}\]]|[ \t\r]*$))")
+"""A word that is the value of what is named before it: it may be another one in the next launch."""
+_ONLY_ONCE = re.compile(rb"(?i)download|creat|mkdir|nohup|warn|extract|finish|complete")
+"""Words of lines that only the first launch may print, or the shell, or the end of another program."""
+_STATED = re.compile(
+    rb"(?i)(?<![a-z])(?:config(?:uration)?|arg(?:ument)?s?(?: used)?|hyper-?param(?:eter)?s|settings)"
+    rb"[ =:\[\]]{0,5}\{"
+)
+"""How a dictionary of settings begins."""
+_OF_MODEL = re.compile(ROW_OF_MODEL.encode() + rb"|[\d.]{1,12}(?: [KMB])?\s+(?:Non-t|T)rainable params")
+"""A line of the summary of a model that a Trainer prints as each training begins, also within a launch."""
+_ARGUMENTS = b"Namespace("
+"""How a program prints its arguments, whatever words are among them."""
+
+
+class LaunchOpening:
+    """The opening lines of a text, and which of them came again since the last record.
+
+    `_counts` has the parts of these lines until the first record, with how often each was printed; then
+    `_pieces` has those that were printed once. Where each was printed several times, `_is_repeated`: by
+    launches that printed no record, or by workers that print what their parent does. `_first` is the first
+    line of the program, if it was printed several times and others once. Where all lines are short, such as
+    the name of a model, `_is_short`: they show that the launch is the same without them. `_opener` is a part
+    of the first line of the text; `_has_text`, whether other words came since the last record, `crash`, what
+    was printed since then of a program that crashed, `_has_loaded`, whether something says that a checkpoint
+    was loaded, and `loaded_at`, its step or epoch. `_had_begun`: the first opening lines came again
+    since then, before they were set aside. `_is_warned`: the last line was a warning. `_warnings` are those
+    before the first record, with how often each was printed; `_has_warned`: one came again since then.
+    """
+
+    def __init__(self, state: Mapping[str, Any]) -> None:
+        self._counts = {piece.encode("latin-1"): count for piece, count in state.get("head", ())}
+        self._size: int = state.get("size", 0)
+        self._pieces: list[bytes] | None = None
+        if "pieces" in state:
+            self._pieces = [piece.encode("latin-1") for piece in state["pieces"]]
+        self._is_repeated: bool = state.get("repeated", False)
+        self._is_short: bool = state.get("short", False)
+        self._short = [piece.encode("latin-1") for piece in state.get("short head", ())]
+        self._has_dated: bool = state.get("dated", False)
+        self._first: bytes = state.get("first", "").encode("latin-1")
+        self._opener: bytes = state.get("opener", "").encode("latin-1")
+        self._numbers: list[int] = state.get("numbers", [])
+        self._arguments, self._last_arguments = state.get("arguments", (0, 0))
+        self._found: set[int] = set(state.get("found", ()))
+        self._has_text: bool = state.get("text", False)
+        self._has_loaded: bool = state.get("loaded", False)
+        self._had_begun: bool = state.get("begun", False)
+        self.loaded_at: int | None = state.get("loaded at")
+        self.crash = Crash(state.get("crash", (0, 0, 0)))
+        self._block, self._position = b"", 0
+        self._has_warned: bool = state.get("warned again", False)
+        self._is_setting = False
+        self._is_warned: bool = state.get("warned", False)
+        self._warnings = {text.encode("latin-1"): count for text, count in state.get("warnings", ())}
+        self._has_set_up = _tells_set_up(self._pieces or ())
+
+    def state(self) -> dict[str, Any]:
+        """What later lines are compared with, as JSON-able values."""
+        if self._pieces is None:
+            head = [[piece.decode("latin-1"), count] for piece, count in self._counts.items()]
+            short = [piece.decode("latin-1") for piece in self._short]
+            known: dict[str, Any] = {
+                **({"head": head} if head else {}),
+                **({"short head": short} if short else {}),
+                **({"warned": True} if self._is_warned else {}),
+            }
+            return {"size": self._size, **known, **self._known_signs()} if self._size else {}
+        more: dict[str, Any] = {"found": sorted(self._found)} if self._found else {}
+        if self._is_repeated:
+            more["repeated"] = True
+        if self._is_short:
+            more["short"] = True
+        if self._first:
+            more["first"] = self._first.decode("latin-1")
+        if self._has_text:
+            more["text"] = True
+        if self._has_loaded:
+            more["loaded"] = True
+        if self._had_begun:
+            more["begun"] = True
+        if self._has_warned:
+            more["warned again"] = True
+        if self.loaded_at is not None:
+            more["loaded at"] = self.loaded_at
+        if any(crash := self.crash.state()):
+            more["crash"] = crash
+        pieces = [piece.decode("latin-1") for piece in self._pieces]
+        return {"pieces": pieces, **more, **self._known_signs()}
+
+    def _known_signs(self) -> dict[str, Any]:
+        """The part of the state that is known before the first record."""
+        known: dict[str, Any] = {"dated": True} if self._has_dated else {}
+        if self._warnings:
+            known["warnings"] = [[text.decode("latin-1"), count] for text, count in self._warnings.items()]
+        if self._arguments:
+            known["arguments"] = [self._arguments, self._last_arguments]
+        if self._opener and self._numbers:
+            known["numbers"] = self._numbers
+        return known | ({"opener": self._opener.decode("latin-1")} if self._opener else {})
+
+    def begin_block(self, block: bytes) -> None:
+        """The next block is read from its beginning."""
+        self._block, self._position = block, 0
+
+    def advance(self, position: int) -> None:
+        """The block is read up to a position, with no record since the last one."""
+        self._is_setting = False
+        begin, self._position = self._position, position
+        if position <= begin:
+            return
+        if self._pieces is not None:
+            self._search(begin, position)
+            return
+        lines = _LINE.finditer(self._block, begin, position)
+        while self._size < _MAX_BYTES and (line := next(lines, None)) is not None:
+            self._count(line[0])
+
+    def skip(self, position: int) -> None:
+        """A record ends at a position of the block; one of settings may be an opening line.
+
+        A first line that comes again as a record, `loss item: 0.5`, is none.
+        """
+        if self._is_setting:
+            self.advance(position)
+        elif self._opener[-1:] in _SIGNS and self._block.find(self._opener, self._position, position) >= 0:
+            self._opener = b""
+        self._position = position
+
+    def _count(self, line: bytes) -> None:
+        """Note a line before the first record; one of a few signs, or of digits alone, says nothing."""
+        if len(line) < _LEAST_OF_WORD or (len(line) < _SHORTEST and _LETTER.search(line) is None):
+            self._size += len(line)
+            self._is_warned = False
+            return
+        if not (self._opener or self._counts):
+            self._opener, self._numbers = _opener_of(line), _numbers_of(line)
+        self._size = _MAX_BYTES if _EPOCH.fullmatch(line) is not None else self._size + len(line)
+        if _DATED.fullmatch(line) is not None and _REPEATED.search(line) is None:
+            self._has_dated = True
+        if _ARGUMENTS in line:
+            self._arguments, self._last_arguments = self._arguments + 1, _arguments_of(line)
+        warning = _WARNING.search(line)
+        was_warned, self._is_warned = self._is_warned, warning is not None
+        if warning is not None and (warning[0] in self._warnings or len(self._warnings) < _MOST_WARNINGS):
+            self._warnings[warning[0]] = self._warnings.get(warning[0], 0) + 1
+        if was_warned and line[:1].isspace():  # workers that are started with each epoch warn again
+            return
+        if _OF_MODEL.match(line) is not None:
+            return
+        known = [piece for piece in self._counts if piece in line]
+        for piece in known:
+            self._counts[piece] += 1
+        if not known and len(self._counts) < _MAX_PIECES and (piece := _piece_of(line)):
+            self._counts[piece] = 1
+        elif not known and len(self._short) < _LEAST_PIECES and _SHORT.fullmatch(line) is not None:
+            self._short.append(line)
+
+    def _search(self, begin: int, end: int) -> None:
+        """Note the opening lines, and prompts, in a part of the block."""
+        block, pieces, numbered = self._block, self._pieces or (), b""
+        has_crashed = False
+        if self.crash.has_begun or _OF_PROCESSES.search(block, begin, end) is not None:
+            has_crashed = self._search_processes(begin, end, pieces)
+        if any(block.find(warning, begin, end) >= 0 for warning in self._warnings):
+            self._has_warned = True
+            self._found.add(_MAY_HAVE_STARTED)
+        if self._arguments and self._has_new_arguments(begin, end):
+            self._found.add(_ARGUMENTS_AGAIN)
+        if self._has_dated and _DATED.search(block, begin, end) is not None:
+            self._found.add(_DATED_AGAIN)
+            if _BEGINS_LOSSES.search(block, begin, end) is not None:
+                self._found.add(_LOSSES_AGAIN)
+        if self._first and block.find(self._first, begin, end) >= 0:
+            self._found.add(_FIRST_AGAIN)
+        if self._opener:
+            self._has_text = self._has_text or _WORD.search(block, begin, end) is not None
+            if (at := block.find(self._opener, begin, end)) >= 0:
+                numbered = self._count_on(_line_at(block, at)) if len(pieces) < _LEAST_PIECES - 1 else b""
+            if (at >= 0 and not numbered) or has_crashed:
+                self._found.add(_OPENER_AGAIN)
+                numbered = b""
+        if not pieces or (not self._found and block.find(pieces[0], begin, end) < 0):
+            return
+        for number, piece in enumerate(pieces):
+            if number not in self._found and piece not in numbered and block.find(piece, begin, end) >= 0:
+                self._found.add(number)
+
+    def _search_processes(self, begin: int, end: int, pieces: Sequence[bytes]) -> bool:
+        """Note what a part of the block says of processes by itself; whether a traceback begins in it."""
+        block = self._block
+        if (start := process_start(block, begin, end)) is not ProcessStart.NONE:
+            self._found.add(_STARTED if start is ProcessStart.SHOWN else _MAY_HAVE_STARTED)
+        if _may_resume(block, begin, end) and _RESUMES.search(block, begin, end) is not None:
+            self._found.add(_RESUMED)
+        self._search_loaded(begin, end)
+        return self.crash.search(block, begin, end, self._opener or (pieces[0] if pieces else b""))
+
+    def _search_loaded(self, begin: int, end: int) -> None:
+        """Note what a part of the block says of a checkpoint that was loaded."""
+        block = self._block
+        if block.find(b"oad", begin, end) < 0 and block.find(b"estor", begin, end) < 0:
+            return
+        self._has_loaded = self._has_loaded or LOADS.search(block, begin, end) is not None
+        if self._has_loaded and (stated := _LOADED_AT.search(block, begin, end)) is not None:
+            self.loaded_at = int(stated[1])
+
+    def _has_new_arguments(self, begin: int, end: int) -> bool:
+        """Whether a part of the block states arguments: others, or the ones that were printed once so far.
+
+        Workers that import the program, for each epoch anew, may print those of their parent.
+        """
+        block = self._block
+        while (at := block.find(_ARGUMENTS, begin, end)) >= 0:
+            begin = at + len(_ARGUMENTS)
+            line = block[at : (block.find(b"\n", at, end) + 1 or end)]
+            if self._arguments == 1 or _arguments_of(line) != self._last_arguments:
+                return True
+        return False
+
+    def _count_on(self, line: bytes) -> bytes:
+        """The line, if it is the first one of the text with a number that counts on: it heads a training.
+
+        A number that was skipped counts no trainings, here and from here on.
+        """
+        before, self._numbers = self._numbers, _numbers_of(line)
+        changes = [now - last for last, now in zip(before, self._numbers, strict=False) if now != last]
+        if not before or changes[:1] > [1]:
+            self._numbers = []
+            return b""
+        return line if changes[:1] == [1] and len(before) == len(self._numbers) else b""
+
+    def is_new_launch(self) -> bool:
+        """Whether the next record is one of another launch."""
+        if not self._found or self._pieces is None:
+            return False
+        return not self._found.isdisjoint(_SHOW_LAUNCH) or (
+            self._is_sufficient and self._begins() and self._is_opening()
+        )
+
+    def _begins(self) -> bool:
+        """Whether the first line of the program came again; that of a long opening may be another one."""
+        if len(self._pieces or ()) >= _LONG_OPENING:
+            return True
+        return (_FIRST_AGAIN if self._first else 0) in self._found
+
+    @property
+    def _is_sufficient(self) -> bool:
+        """Whether the opening lines show another launch by themselves."""
+        return len(self._pieces or ()) >= _LEAST_PIECES and not (self._is_repeated or self._is_short)
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether each opening line was printed several times, as by several processes."""
+        return self._is_repeated and bool(self._pieces)
+
+    def may_be_new_launch(self) -> bool:
+        """Whether the next record is one of another launch if it is before the last one."""
+        if self._first and _FIRST_AGAIN not in self._found:
+            return False
+        return _DATED_AGAIN in self._found or (
+            bool(self._found and self._pieces) and self._is_opening(_BEGINS)
+        )
+
+    @property
+    def may_have_started(self) -> bool:
+        """Whether something was printed that is mostly printed as a process starts."""
+        return not self._found.isdisjoint((_STARTED, _MAY_HAVE_STARTED))
+
+    def may_resume(self) -> bool:
+        """Whether the next record is one of another launch if it is behind the last one."""
+        if _ARGUMENTS_AGAIN in self._found or self.crash.is_followed:
+            return True
+        return self._has_loaded and (self._had_begun or self._has_begun)
+
+    @property
+    def _has_begun(self) -> bool:
+        """Whether the first opening line came again, and half of them: others may be no text but records.
+
+        One of them must be about the set-up, and not about what is loaded: that may come with each test.
+        """
+        pieces = self._pieces or []
+        found = [piece for number, piece in enumerate(pieces) if number in self._found]
+        if self._is_repeated or self._is_short or 0 not in self._found:
+            return False
+        return len(found) >= _SHARE_OF_PART * len(pieces) and any(
+            _SET_UP.search(piece) is not None and LOADS.search(piece) is None for piece in found
+        )
+
+    @property
+    def is_same_launch(self) -> bool:
+        """Whether the next record is one of the same launch, even if its step begins anew."""
+        if self.crash.has_ended:
+            return False
+        if self._opener and self._has_text and not self._found:
+            return True
+        if not self._pieces:
+            return False
+        if self._is_short:
+            return not self._found
+        first = (_FIRST_AGAIN,) if self._first else range(_FIRST_PIECES)
+        is_beginning = not self._found.isdisjoint((_STARTED, _MAY_HAVE_STARTED, _DATED_AGAIN, *first))
+        if is_beginning or (not self._first and len(self._found) >= _SHARE_OF_PART * len(self._pieces)):
+            return False
+        return self._has_set_up
+
+    @property
+    def is_guess(self) -> bool:
+        """Whether only other text tells whether the launch is the same: no line of a set-up is known."""
+        return bool(self._opener) and not (
+            self._found or self._has_set_up or self._is_short or self.crash.has_ended
+        )
+
+    def _is_opening(self, *others: re.Pattern[bytes]) -> bool:
+        """Whether most of the opening lines came again, one about the set-up or `others` among them."""
+        pieces = self._pieces or []
+        if self._is_short:
+            return False
+        if len(self._found) < _LEAST_SHARE * len(pieces):
+            return False
+        found = [pieces[number] for number in self._found if number >= 0]
+        return any(pattern.search(piece) is not None for piece in found for pattern in (_SET_UP, *others))
+
+    @property
+    def states_settings(self) -> bool:
+        """Whether one of the opening lines that came again has the settings of a launch."""
+        found = [piece for number, piece in enumerate(self._pieces or ()) if number in self._found]
+        return any(piece == _ARGUMENTS or _STATED.search(piece) is not None for piece in found)
+
+    @property
+    def has_record(self) -> bool:
+        """Whether any record was read."""
+        return self._pieces is not None
+
+    @property
+    def was_interrupted(self) -> bool:
+        """Whether warnings came again since the last record, or the program may have crashed."""
+        return self._has_warned or self.crash.may_repeat
+
+    def set_aside(self) -> None:
+        """Forget which opening lines came again, but for whether they did, until the next record."""
+        had_begun = self._had_begun or self._has_begun
+        self.forget()
+        self._had_begun = had_begun
+
+    def forget(self) -> None:
+        """Forget which opening lines came again."""
+        self._found.clear()
+        self._has_warned = False
+        self._has_text = self._has_loaded = self._had_begun = False
+        self.loaded_at = None
+        self.crash.forget()
+
+    def note_step(self, step: int, last: int | None) -> None:
+        """A record at a step begins no launch; `last` is the one before.
+
+        Warnings that came again where the launch goes on are those of its workers.
+        """
+        self.crash.may_repeat = False
+        if self._has_warned:
+            self._has_warned = False
+            if last is not None and step > last:
+                self._warnings.clear()
+
+    def note_record(self, *, is_setting: bool = False) -> tuple[str, ...]:
+        """A record was read: what comes next is compared with the lines before the first one.
+
+        Returns what is known from the first record on: "opening" if another launch will be recognised by its
+        opening lines, "set up" if there are any about the set-up. What was found so far is kept behind a
+        record that `is_setting`.
+        """
+        self._is_setting = is_setting
+        if not is_setting:
+            self.forget()
+        if self._pieces is not None:
+            return ()
+        self._pieces = [piece for piece, count in self._counts.items() if count == 1]
+        first = next(iter(self._counts), b"")
+        self._first = first if self._pieces and first not in self._pieces else b""
+        if not self._pieces:
+            self._pieces, self._is_repeated = [*self._counts], True
+        if not self._pieces and self._short:
+            self._pieces, self._is_repeated, self._is_short = self._short, False, True
+        self._counts, self._short = {}, []
+        self._warnings = {text: count for text, count in self._warnings.items() if count == 1}
+        self._has_set_up = _tells_set_up(self._pieces)
+        is_set_up = self._has_set_up and not (self._is_repeated or self._is_short)
+        return (*(["opening"] if self._is_sufficient else []), *(["set up"] if is_set_up else []))
+
+
+def _tells_set_up(pieces: Sequence[bytes]) -> bool:
+    """Whether one of some lines is about the set-up of a program."""
+    return any(_SET_UP.search(piece) is not None for piece in pieces)
+
+
+def is_about_set_up(line: str) -> bool:
+    """Whether a line is about the set-up of a program: a device, data, a model, settings."""
+    return _SET_UP.search(line.encode()) is not None and _REPEATED.search(line.encode()) is None
+
+
+def _arguments_of(line: bytes) -> int:
+    """What tells the arguments in a line from others."""
+    return crc32(line[line.index(_ARGUMENTS) :].rstrip())
+
+
+def _may_resume(block: bytes, begin: int, end: int) -> bool:
+    """Whether a part of a block may have a line that says that a program resumes."""
+    return any(block.find(word, begin, end) >= 0 for word in _MAY_RESUME)
+
+
+def _line_at(block: bytes, position: int) -> bytes:
+    """The line of a block around a position."""
+    end = block.find(b"\n", position)
+    return block[block.rfind(b"\n", 0, position) + 1 : end if end >= 0 else len(block)]
+
+
+def _numbers_of(line: bytes) -> list[int]:
+    """The whole numbers of a line, without those of times and versions."""
+    return [int(number) for number in _NUMBER.findall(line)]
+
+
+def _opener_of(line: bytes) -> bytes:
+    """The longest part without digits of the first line; nothing of one that may come again or come once."""
+    if _REPEATED.search(_AMOUNTS.sub(b"", line)) is not None or _ONLY_ONCE.search(line) is not None:
+        return b""
+    parts = _WITHOUT_DIGITS.findall(_VALUE.sub(rb"\g<1>0", line))
+    part: bytes = max(parts, key=len, default=b"")[:_LONGEST].strip()
+    return part if len(_LETTER.findall(part)) >= _LEAST_OF_OPENER else b""
+
+
+def _piece_of(line: bytes) -> bytes:
+    """The longest part without digits of a line; nothing of a line with too few letters.
+
+    Of a line that states settings it is the beginning of these: the number of epochs may be among them.
+    """
+    if _ARGUMENTS in line:
+        return _ARGUMENTS
+    parts = _WITHOUT_DIGITS.findall(_TEMPORARY.sub(b"0", line))
+    if (stated := _STATED.search(line)) is not None:
+        last: bytes = _WITHOUT_DIGITS.findall(line[: stated.end()])[-1]
+        return last[-_LONGEST:].lstrip()
+    piece = max(parts, key=len, default=b"")[:_LONGEST].strip()
+    is_settings = len(_SETTING.findall(line)) >= _LEAST_SETTINGS and _REPEATED.search(piece) is None
+    if not is_settings and _REPEATED.search(line) is not None:
+        return b""
+    has_words = len(piece) >= _SHORTEST and len(_LETTER.findall(piece)) >= _LEAST_LETTERS
+    return piece if has_words else b""

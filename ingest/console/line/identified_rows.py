@@ -1,0 +1,68 @@
+"""Rows of a step that begin with the number of what they are of: `Label: 1  Prec: 0.9 Recall: 0.8`.
+
+A whole number that goes up by one from row to row, and begins again at each step, is measured of nothing: it
+tells the rows apart, as a word before a number does (`Class 1: Prec 0.9`). The rows of the first one have no
+label, as it may be the only one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from holter.ingest.console.line.line_shapes import LineShape
+from holter.ingest.console.line.line_words import ROWS
+from holter.ingest.metric_names import is_metric_name
+
+_LARGEST = 999
+_MOST_LAYOUTS = 64
+_FIRST = (0, 1)
+_LEAST_FIELDS = 2
+_KNOWN = ROWS | {"label"}
+"""Names of what is never measured."""
+
+
+class _Rows(NamedTuple):
+    """The last row of a layout: its step and number, the first number, and what the numbers are."""
+
+    step: float
+    number: int
+    first: int
+    counts_rows: bool
+    is_measured: bool = False
+
+
+def identity_of_row(
+    template: int, step: float, shape: LineShape, parts: Sequence[str], axis: dict[str, Any]
+) -> dict[str, str] | None:
+    """The label of a row at a step that begins with its number, empty for the first one; None for others."""
+    if not _may_begin_with_number(shape, parts):
+        return None
+    number, name = int(parts[1]), shape.metrics[0].name
+    layouts: dict[str, list[Any]] = axis.setdefault("rows with numbers", {})
+    if (stored := layouts.get(str(template))) is None:
+        if len(layouts) >= _MOST_LAYOUTS:
+            return None
+        rows = _Rows(step, number, number, counts_rows=name.lower() in _KNOWN)
+    else:
+        rows = _next(_Rows(*stored), step, number)
+    layouts[str(template)] = [*rows]
+    if rows.is_measured or not rows.counts_rows:
+        return None
+    return {} if number == rows.first else {name: str(number)}
+
+
+def _next(last: _Rows, step: float, number: int) -> _Rows:
+    """What is known of a layout behind another row, at this step."""
+    follows = number == last.number + 1 and step == last.step and last.first in _FIRST
+    is_measured = last.is_measured or not (follows or number == last.first)
+    return _Rows(step, number, last.first, last.counts_rows or follows, is_measured)
+
+
+def _may_begin_with_number(shape: LineShape, parts: Sequence[str]) -> bool:
+    """Whether a line begins with an unknown name, a sign and a small whole number, before a known metric."""
+    if len(shape.metrics) < _LEAST_FIELDS or shape.metrics[0].index or shape.row is not None:
+        return False
+    is_whole = parts[0].rstrip()[-1:] in (":", "=") and parts[1].isdecimal() and int(parts[1]) <= _LARGEST
+    names = [field.name for field in shape.metrics]
+    return is_whole and not is_metric_name(names[0]) and any(map(is_metric_name, names[1:]))

@@ -1,0 +1,92 @@
+"""What a line says that its numbers are of: a data set, a method, a run, or a part of the line.
+
+`dataset: CIFAR, dice: 0.8`, `Run: XOR_All | Epoch: 60`, `[DQN s0] Episode 10`, `unet: loss 0.5 acc 0.6`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from holter.ingest.console.line.line_fields import NumberField
+from holter.ingest.console.line.line_words import (
+    COUNTED_ROWS,
+    DATA_SPLIT,
+    INDEX_WORDS,
+    ROWS,
+    ROWS_AHEAD,
+    WRITERS,
+)
+from holter.ingest.console.line.logger_lines import logger_line
+from holter.ingest.metric_names import is_metric_name
+
+_THINGS = (
+    r"(dataset|subset|task|domain|category|corpus|lang(?:uage)?|speaker|class|model|method|algo(?:rithm)?|agent"
+    r"|client|player)"
+)
+_ABOUT = re.compile(
+    rf"(?i)(?:^|[\s,;|({{\[])['\"]?{_THINGS}['\"]?"
+    r"\s?[:=]\s?['\"]?([a-z][\w.+-]{0,60})(?=['\"]?(?:[\s,;|)}\]]|$))"
+)
+"""A word before a name that tells one of several things apart, each with lines of its own."""
+_ABOUT_AT_END = re.compile(rf"(?i)[|,;] {{0,4}}{_THINGS} ([a-z][\w.+-]{{0,60}})\s{{0,8}}$")
+"""The same without a sign at the end of a line: `Epoch 3 | loss 0.5 | Model resnet18`."""
+_RUN = re.compile(r"(?i)(?:^|[\]>:-] {1,4}|\s)(run|experiment) ?[:=] ?([a-z][^|\n]{0,100}?) {0,4}\|")
+"""The run that a line is of, among others in turn: `Run: XOR_All_final | Epoch: 60 | Train Loss: 1.25`."""
+_TAG = re.compile(
+    r"\s{0,4}\[(?!(?i:info|debug|warn|error|main|train|eval|val|test|epoch|step|iter|rank|gpu|worker|node))"
+    r"([A-Za-z][\w .+-]{1,40})\][ :|-]{1,4}(?i:epoch|episode|step|iter|round|ep\b)"
+)
+"""A name in brackets before what a line counts: `[DQN s0] Episode 10 | reward: 5.2`."""
+_OF_WRITER = frozenset({"", "train", "training"})
+"""What may be before the word for a writer."""
+_PART_OF_LINE = re.compile(
+    r"(?<![\w.])([A-Za-z][\w-]{1,30})(?: (?:metrics|results|losses|scores))?(?: ?[:=] ?[{(\[]?|: ?)$"
+)
+"""A word before a part of a line that has several numbers."""
+
+
+def subject_of(texts: tuple[str, ...]) -> tuple[str, str] | None:
+    """What a line says that it is about, if it is one of several things with names."""
+    if (tag := _TAG.match(texts[0])) is not None:
+        return ("training", tag[1])
+    if (logger := logger_line(texts)) is not None:
+        return ("logger", logger.tag)
+    if (run := _RUN.search(texts[0])) is not None:
+        return ("run", run[2])
+    found = [(match[1].lower(), match[2]) for text in texts for match in _ABOUT.finditer(text)]
+    if not found and (end := _ABOUT_AT_END.search(texts[-1])) is not None:
+        found = [(end[1].lower(), end[2])]
+    if not found or DATA_SPLIT.fullmatch(found[0][1]):
+        return None
+    word, name = found[0]
+    is_of_several = any(other == word and named != name for other, named in found)
+    return None if is_of_several else (word, name)  # `player: red reward: 1.5 player: blue reward: 0.5`
+
+
+def label_of(before: str, name: str) -> str:
+    """What a metric and those behind it are of: a word before them, or the first of two of its name."""
+    if (part := _PART_OF_LINE.search(before)) is not None:
+        return part[1]
+    words = name.split(" ")
+    is_of_word = len(words) == 2 and is_metric_name(words[1]) and DATA_SPLIT.fullmatch(words[0]) is None
+    return words[0] if is_of_word else ""
+
+
+def word_of_row(field: NumberField) -> str:
+    """The word for what a number tells apart, if it does: `Class 0: acc 0.5`, `[Client 3] loss 0.5`."""
+    if not field.name or field.explains or field.is_duration:
+        return ""
+    words = field.english.lower().replace("_", " ").split()
+    if words[1:] and words[-1].rstrip(".:") in INDEX_WORDS:
+        words.pop()
+    if words[1:] and words[0] in ("on", "of", "for", "at"):
+        del words[0]  # `epoch #1 on client #3`
+    if field.index == 0 and words and words[-1] in WRITERS and " ".join(words[:-1]) in _OF_WRITER:
+        return words[-1]  # `Training thread: 3 step: 100 loss: 0.5`
+    is_ahead = field.index == 0 and not field.marked
+    known = ROWS_AHEAD if is_ahead else COUNTED_ROWS if field.marked else ROWS
+    if len(words) != 1 or words[0] not in known:
+        return ""  # `Class: 0.5` is a loss
+    if words == ["run"] and field.bracketed:
+        return ""  # `run [50]:` is a step
+    return words[0]

@@ -1,0 +1,595 @@
+"""Reads what the numbers of a line are from the text around them: its shape.
+
+Programs print the same few shapes over and over. A shape is analysed once: which numbers count (epochs,
+batches, steps), which are totals of these, which are metrics and by what names. A line then costs one split
+and one look-up.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import lru_cache
+from zlib import crc32
+
+from holter.ingest.console.line.data_names import is_of_evaluation, names_data
+from holter.ingest.console.line.line_bests import is_note, is_of_best, says_best, text_ahead
+from holter.ingest.console.line.line_counters import (
+    COUNTS_DATA,
+    OF_MEAN_WEIGHTS,
+    Counter,
+    CounterField,
+    announces_timesteps,
+    counter_of,
+    epoch_behind_step,
+    heads_list,
+    is_batch_of_epoch,
+    is_behind_stage,
+    is_epoch_before_batch,
+    is_length,
+    is_lone_batch,
+    is_lone_step,
+    measured_counts,
+    stage_of,
+    states_amount,
+)
+from holter.ingest.console.line.line_data import data_ahead, data_before, data_behind, is_summary
+from holter.ingest.console.line.line_fields import NumberField, number_fields
+from holter.ingest.console.line.line_names import numbered, unique_name
+from holter.ingest.console.line.line_settings import has_settings, is_of_model, is_setting, is_settings
+from holter.ingest.console.line.line_shapes import (
+    LineShape,
+    MetricField,
+    RowField,
+    part_before,
+)
+from holter.ingest.console.line.line_subjects import label_of, subject_of, word_of_row
+from holter.ingest.console.line.line_tokens import is_time
+from holter.ingest.console.line.line_words import DATA_SPLIT, DATA_TAG, ENDS, INDEX_WORDS, QUALIFIERS, ROUNDS
+from holter.ingest.console.line.logger_lines import logger_line
+from holter.ingest.console.line.metric_fields import has_share, is_counted_share, is_metric, is_of_ratio
+from holter.ingest.console.line.number_lists import values_of_lists, with_words
+from holter.ingest.console.line.numbers_behind import name_of_value, scale_of_spread
+from holter.ingest.console.text.glued_lines import without_glued
+from holter.ingest.metric_names import is_metric_name
+from holter.ingest.printed_numbers import without_calls
+from holter.translated_words import in_english
+
+_MANY_METRICS = 3
+_MANY_AT_POSITION = 5
+_BAR_WITHOUT_TOTAL = "it ["
+"""What is behind the count of a progress bar that knows no total."""
+_FRAMES = ("===", "---", "***", "###", "───", "═══", "━━━")
+_FRAME = re.compile(r"\s{0,20}(?:={3}|-{3}|\*{3}|#{3}|─{3}|═{3}|━{3})")
+_SAYS_WHY = re.compile(r"(?i):? (?:reducing|adjusting) (?:the )?learning rate|,? (?:due to|because) ")
+"""What is behind an epoch or a step of others than the training: of PyTorch's schedulers, which count epochs
+on their own, and of notes such as `Early stopping at step 0 due to reaching max kl: 0.03`.
+"""
+_LOADED = re.compile(r"(?i)\b(?:initiali[sz]ed|load(?:ed|ing)|restor(?:ed|ing)|resum(?:e|ed|ing))\b")
+"""Words of lines that say which checkpoint was loaded, and repeat what was measured at it."""
+_LIST_OF_KEY = ('": [', "': [")
+"""What begins a list in a dictionary: `{"step": [0, 1, 2], "loss": [5.0, 2.5, 1.7]}`."""
+_LENGTHS = frozenset({"steps", "it", "iters", "iterations"})
+"""What may be the length of an episode."""
+_REWARD = re.compile(r"(?i)reward|return|score")
+_TIME = re.compile(r"(?i)time|elapsed|duration|\bsec|\bmin")
+"""Names of durations and times, which next to a position are no record."""
+
+
+_NOTHING_MEASURED: frozenset[int] = frozenset()
+_NOTHING = LineShape((), (), "", is_record=False)
+_SETTINGS = LineShape((), (), "", is_record=False, is_settings=True)
+
+_FULL_WIDTH: dict[int, int | str] = {
+    **{code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)},
+    **dict(zip(map(ord, "\u3000、。【】「」《》"), " ,;[][][]", strict=True)),
+}
+"""Punctuation of Chinese and Japanese, which is as wide as a letter, and that of ASCII."""
+_NAME_AHEAD = re.compile(
+    r"(?<![\w.@])(?!(?:INFO|DEBUG|WARNING|[Tt]he)\b)([A-Za-z][\w@-]{0,40}(?: [\w@-]{1,40}){0,5}?)"
+    r"(?: \([a-z ]{1,30}\))? "
+    r"(?:(?:at|in|on|after|during|over|for|of|@) |(?=(?i:epoch|step|iter(?:ation)?|batch)\b))"
+)
+"""A name before what is counted: `loss at step 5: 2.3`, `Loss epoch[0] = 2.3`."""
+_LOSS_OF_DATA = re.compile(r"(?i)(?:train(?:ing)?|val(?:id(?:ation)?)?|test(?:ing)?|eval(?:uation)?)[ _]loss")
+_ESTIMATED = re.compile(
+    r"\bSaving dict for global step|['\"]_?type['\"]: ['\"](?:val|test|eval)_"
+    r"|\b(?i:score|result)s? (?:for|of|on) (?:fold|split)\b"
+)
+"""What is before the metrics of an evaluation: of TensorFlow's estimators, `"_type": "val_epoch"`, a fold."""
+
+
+def shape_of_line(parts: list[str]) -> LineShape:
+    """What the numbers of a line are, of which these are the texts and numbers in turn.
+
+    Behind a time at its beginning a line is read as without it: `[2026-02-22 15:43:42] INFO - Epoch 1/3`.
+    """
+    shape = _shape_of_numbers(parts, _NOTHING_MEASURED)
+    for field in shape.counters:
+        if "." not in parts[2 * field.index + 1]:
+            continue
+        measured = measured_counts(shape.counters, parts[1::2]) or epoch_behind_step(shape.counters, parts)
+        if measured:
+            return replace(_shape_of_numbers(parts, measured), has_fractions=True)
+    return shape
+
+
+def _shape_of_numbers(parts: list[str], measured: frozenset[int]) -> LineShape:
+    texts = without_glued(tuple(parts[::2]))
+    if len(texts) > 2 and is_time(parts[1]) and not texts[0].strip(" [(\t"):
+        return _shape_behind(1, texts[1].lstrip("]) \t"), texts, measured)
+    return shape_of(texts, measured)
+
+
+@lru_cache(maxsize=8192)
+def _shape_behind(numbers: int, text: str, texts: tuple[str, ...], measured: frozenset[int]) -> LineShape:
+    """The shape of a line whose first numbers are a time that nothing is before.
+
+    `text` is that behind these numbers.
+    """
+    shape = shape_of((text, *texts[numbers + 1 :]), frozenset(index - numbers for index in measured))
+    return replace(
+        shape,
+        counters=tuple(
+            replace(
+                field,
+                index=field.index + numbers,
+                total_index=field.total_index + numbers * (field.total_index >= 0),
+            )
+            for field in shape.counters
+        ),
+        metrics=tuple(replace(field, index=field.index + numbers) for field in shape.metrics),
+        row=None if shape.row is None else replace(shape.row, index=shape.row.index + numbers),
+    )
+
+
+@lru_cache(maxsize=8192)
+def shape_of(texts: tuple[str, ...], measured: frozenset[int] = _NOTHING_MEASURED) -> LineShape:
+    """What the numbers between these texts are, of which those `measured` count nothing."""
+    if len(texts) < 2:
+        return _NOTHING
+    if not all(map(str.isascii, texts)):
+        texts = tuple(text.translate(_FULL_WIDTH) for text in texts)
+    return _ShapeReader(with_words(without_calls(texts)), measured).read()
+
+
+class _ShapeReader:
+    """Reads the fields of a line from left to right, and what the line is by them."""
+
+    def __init__(self, texts: tuple[str, ...], measured: frozenset[int]) -> None:
+        self._texts = texts
+        self._logger = logger_line(texts)
+        self._measured = {*measured, *(self._logger.others if self._logger is not None else ())}
+        """Numbers that count nothing, whatever their names."""
+        self._is_framed = _FRAME.match(texts[0]) is not None and texts[-1].rstrip().endswith(_FRAMES)
+        """Signs are around it: `=== RUN first STEP 500 @ 2026-01-02 ===`."""
+        self._is_of_timesteps = announces_timesteps(texts)
+        self._counters: list[CounterField] = []
+        self._metrics: list[MetricField] = []
+        self._axes: list[tuple[Counter, MetricField]] = []
+        """What is counted, as metrics."""
+        self._names: dict[str, None] = {}  # in their order
+        self._section = ""
+        """What the names of metrics are prefixed with, since an earlier one had the same."""
+        self._split = ""
+        self._label = ""
+        """What the numbers are of, by the word before those of them that follow: `unet: loss 0.5 acc 0.6`."""
+        self._labels: dict[str, str] = {}
+        """The same by the names of the metrics so far."""
+        self._part = ""
+        """The data of a part of the line: `[valid]` behind the numbers of the training."""
+        self._row: RowField | None = None
+        self._rows = 0
+        self._stage = ""
+        self._unnamed: CounterField | None = None
+        """The first counter, if it has no name."""
+        self._named_ahead = ""
+        """The name before the epoch, if that stands between it and its number."""
+        self._ratio: NumberField | None = None
+        """The metric before, if it has a total."""
+        self._lists = values_of_lists(texts)
+        self._names_of_lists: dict[int, str] = {}
+        self._is_known = False
+        """A metric is known, or the line says clearly that it is one."""
+        self._marked = 0
+        """Metrics with a sign between name and number."""
+        self._listed = 0
+        """Metrics behind a comma, with nothing but the name between it and the number."""
+        self._amounts = 0
+        self._is_heading = self._is_stated = self._is_round = False
+
+    def read(self) -> LineShape:
+        """The shape of the line."""
+        for field in number_fields(self._texts):
+            if not self._skip(field):
+                self._add(field)
+                self._ratio = field if field.total_index >= 0 and self._is_last_metric(field) else None
+        first = next((fields[0].index for fields in (self._metrics, self._counters) if fields), 0)
+        is_amount = self._amounts > 0
+        if self._amounts > 1 or is_settings(
+            self._texts, first + 1, _names(self._metrics), is_amount=is_amount
+        ):
+            return _SETTINGS  # `Epochs: 25, Iters: 4675` are some, too
+        return self._shape()
+
+    def _skip(self, field: NumberField) -> bool:
+        """Note the data that the text before a number is about; whether the number itself is nothing."""
+        if (found := DATA_TAG.search(in_english(field.before))) is not None:
+            data = data_before(found)
+            # `loss=1.9 | dev: acc=0.4`: what is before it is of the training
+            is_part = bool(self._metrics and self._counters and found[2])
+            if not (self._split or is_part) or (
+                found[2] and not self._metrics and field.before.rstrip().endswith("]")
+            ):
+                self._split = data  # `main.py - train - [eval] loss: 0.5`
+            self._part = data if self._metrics and found[2] and self._split != data else ""
+        elif not self._split and _ESTIMATED.search(field.before + field.name):
+            self._split = "eval"
+        if not self._metrics and (name := word_of_row(field)):
+            self._row = None if self._rows else RowField(name, field.index)
+            self._rows += 1
+            return True
+        if not field.name and self._texts[field.index].startswith("%|"):
+            return True  # the count of a bar, whether its drawing is empty or not
+        if field.index and self._texts[field.index - 1] == "<" and field.before.strip() == ",":
+            return True  # its speed: `[00:03<03:17, 2.51img/s]`
+        # `Epoch 1 - Valid: 100%|####| [loss=0.5]`, of a bar
+        if self._texts[field.index + 1].startswith("%|"):
+            found = DATA_SPLIT.fullmatch(field.english)
+            self._split = self._split or (found[2] or "train" if found is not None else "").lower()
+            return True
+        return False
+
+    def _add(self, field: NumberField) -> None:
+        """Add a number to what it is: a counter, a metric, or nothing."""
+        before, behind = self._texts[field.index : field.index + 2]
+        if field.index not in self._measured and _is_epoch_of_loss(field, behind):
+            self._named_ahead = field.name
+            field = replace(field, name="epoch")
+        first = -1 if field.name else self._lists.get(field.index, -1)
+        if first in self._names_of_lists:
+            self._add_behind(field, before, first)
+            return
+        is_list = behind.strip() == "," and before.endswith(_LIST_OF_KEY)  # of the steps of a history
+        counter = None if is_list or field.index in self._measured else self._counter(field)
+        if counter is not None:
+            is_size = counter is Counter.BATCH and field.total_index < 0 and self._counts_no_epoch()
+            # `[500/9000] loss 0.5 | batch 16`, `tick 3  lod 0.0  batch 16`
+            if not (is_size and self._metrics):
+                self._add_counter(field, counter)
+        elif not field.name and field.marked and self._counters and not self._metrics:
+            self._add_named_ahead(field)
+        elif self._ratio is not None and is_of_ratio(field, self._ratio, self._texts):
+            self._metrics[-1] = replace(self._metrics[-1], index=field.index, scale=field.scale)
+        elif self._is_mean_of_evaluation(field):
+            name = numbered(f"{self._metrics[-1].name}/mean", self._names)
+            self._names[name] = None
+            self._metrics.append(MetricField(name, field.index, field.scale))
+        elif is_metric(field) or is_counted_share(field, self._texts) or self._is_no_count(field):
+            self._add_metric(field)
+
+    def _is_no_count(self, field: NumberField) -> bool:
+        """Whether a number has the name of what counts, but counts nothing."""
+        return field.index in self._measured and bool(field.name)
+
+    def _add_behind(self, field: NumberField, before: str, first: int) -> None:
+        """Add a number that is of the metric of the first of some numbers."""
+        name = numbered(name_of_value(self._names_of_lists[first], before), self._names)
+        self._names[name] = None
+        scale = scale_of_spread(before) or 1.0
+        self._metrics.append(MetricField(name, field.index, field.scale * scale))
+
+    def _is_mean_of_evaluation(self, field: NumberField) -> bool:
+        """Whether a number in brackets is the mean of those of an evaluation: `val loss: 1.62 (1.58)`.
+
+        Behind a share it may as well be how many were right, unless that is of the first ranks: `Acc@1`.
+        """
+        before, behind = self._texts[field.index : field.index + 2]
+        is_behind = bool(self._metrics) and self._metrics[-1].index == field.index - 1
+        if field.name or not (is_behind and before.strip(" ") == "(" and behind.startswith(")")):
+            return False
+        name = self._metrics[-1].name
+        is_evaluated = (
+            self._split not in ("", "train") or is_of_evaluation(name) or is_summary(self._texts[0], name)
+        )
+        return is_evaluated and is_metric_name(name) and ("@" in name or not field.explains)
+
+    def _counter(self, field: NumberField) -> Counter | None:
+        """What a number counts; the counter before it may turn out to be an epoch."""
+        if self._logger is not None and field.index == self._logger.counted:
+            return Counter.STEP  # of the logger, an episode as well
+        counter = counter_of(field, self._counters)
+        if counter is Counter.OTHER and self._is_of_timesteps:
+            return Counter.STEP
+        if counter is None and self._is_framed and not self._counters and field.name:
+            counter = counter_of(replace(field, name=field.name.split()[-1]), [])
+        if counter is None and (heads_list(field, self._texts) or self._is_before_measured_epoch(field)):
+            return Counter.STEP
+        if counter is None and is_epoch_before_batch(field, self._texts):
+            return Counter.EPOCH
+        is_next = counter is None and not self._metrics
+        if is_next and is_batch_of_epoch(field, self._counters, self._texts):
+            counter = Counter.BATCH
+        if counter is not None and is_of_best(self._metrics, field):
+            return None
+        if counter is Counter.EPOCH and is_behind_stage(field, self._counters, self._texts):
+            self._counters.clear()
+        if counter is Counter.STEP and self._is_length_of_other(field):
+            return None
+        if self._metrics and field.english.lower() == "generation":
+            return None  # `bleu: 16.5, generation: 1919.7[sec]`, how long it took
+        if len(self._counters) == 1 and self._counters[0] is self._unnamed:
+            if counter is Counter.EPOCH and field.before.strip() == "*":  # `1/10 * Epoch 1 (train): `
+                self._counters.clear()
+                return counter
+            if counter is Counter.STEP and has_share(self._counters[0].total_index, self._texts):
+                self._counters.clear()
+                return Counter.GLOBAL_STEP  # `1/3000 (  0.03%) itr: 5001`
+            is_batch = counter is Counter.BATCH or (counter is Counter.STEP and field.name)
+            if is_batch:  # `[0/300][10/1251]`, `[1/60] iter 10/445`
+                self._counters[0] = self._unnamed = replace(self._counters[0], counter=Counter.EPOCH)
+        if counter is Counter.STEP and self._is_length_behind(field):
+            self._measured.add(field.index)
+            return None
+        if counter is Counter.STEP and is_length(field, self._counters):
+            if field.english.lower().endswith("steps"):
+                self._measured.add(field.index)
+            return None
+        if (
+            counter is Counter.STEP
+            and field.total_index >= 0
+            and (is_lone_batch(self._counters) or is_lone_step(self._counters))
+        ):  # `Train: [1/5] Step 50/335`, `iteration:3 step:20/150`
+            self._counters[0] = replace(self._counters[0], counter=Counter.EPOCH)
+        return counter
+
+    def _is_before_measured_epoch(self, field: NumberField) -> bool:
+        """Whether a number in brackets is the step at a part of an epoch: `[100] epoch=0.4, loss=0.5`."""
+        return field.index + 1 in self._measured and self._texts[field.index + 1].startswith("] epoch")
+
+    def _is_length_of_other(self, field: NumberField) -> bool:
+        """Whether steps are the length of something else than the training.
+
+        They are behind what counts steps already, `iteration: 10 | loss: 83.4 | steps: 158`, or in
+        parentheses behind a value, `Success (R: 99.00, Steps: 6)`.
+        """
+        if field.english.lower() != "steps" or field.total_index >= 0:
+            return False
+        if self._counters:
+            return any(each.counter is Counter.STEP for each in self._counters)
+        before = "".join(self._texts[: field.index + 1])
+        return bool(self._metrics) and before.count("(") > before.count(")")
+
+    def _counts_no_epoch(self) -> bool:
+        """Whether what the line counts first has no name, or is nothing that has batches."""
+        first = next(iter(self._counters), None)
+        return first is not None and (first is self._unnamed or first.counter is Counter.OTHER)
+
+    def _is_length_behind(self, field: NumberField) -> bool:
+        """Whether steps next to a reward are the length of an episode: `Ep 200: Reward=0.8 | Steps=14`.
+
+        Before it they are if `ep` counts: an epoch may have as many.
+        """
+        is_episode = bool(self._counters) and self._counters[0].counter in (Counter.EPOCH, Counter.OTHER)
+        # `Episode: 3, reward: 1.5, step: 200`, but `Episode: 3, step: 4500, reward: 1.5`
+        is_last = self._counters[-1:] != [] and self._counters[-1].counter is Counter.OTHER
+        name = field.english.lower()
+        is_length = name in _LENGTHS or (name == "step" and is_last)
+        if not is_episode or not is_length or field.total_index >= 0:
+            return False
+        behind = self._texts[field.index + 1 :] if self._counts_ep() else ()
+        return any(map(_REWARD.search, (*_names(self._metrics), *behind)))
+
+    def _counts_ep(self) -> bool:
+        """Whether what the line counts first is called `ep`, an epoch or an episode."""
+        return bool(self._axes) and self._axes[0][1].name.lower() == "ep"
+
+    def _add_counter(self, field: NumberField, counter: Counter) -> None:
+        if counter in (Counter.EPOCH, Counter.OTHER) and field.name not in self._names:
+            name = "epoch" if not field.name or DATA_SPLIT.fullmatch(field.name) else field.name
+            if field.total_index >= 0 and is_metric_name(name):
+                name = name.rpartition(" ")[2]  # `Loss during epoch 3/10`
+            self._names[name] = None
+            self._axes.append((counter, MetricField(name, field.index, field.scale)))
+        # `eval_epoch: 1,  loss is: 2.02`, but `eval_iters: 100` is a setting
+        name = field.english.replace("_", " ") if counter is Counter.EPOCH else field.english
+        of_means = OF_MEAN_WEIGHTS.search(name)
+        name = OF_MEAN_WEIGHTS.sub("", name)
+        if not self._split and (found := DATA_SPLIT.search(name)) is not None and found[2]:
+            self._split = found[2].lower() if of_means is None else f"{found[2].lower()}/ema"
+        is_first = not self._counters
+        self._is_round |= is_first and _unqualified(field.english) in ROUNDS
+        if counter in (Counter.EPOCH, Counter.STEP) and is_first and self._logger is None:
+            self._stage = stage_of(field, self._texts[field.index + 1])
+        self._amounts += states_amount(field) and not self._is_of_timesteps
+        # `---- [Epoch 0/100, Batch 2/3] ----`, `[001/100] D: 0.6`
+        begins_in_brackets = bool(field.name or field.total_index >= 0) and field.before.strip() in ("[", "(")
+        is_behind_signs = is_first and not any(map(str.isalnum, field.before))  # `→ Epoch 1/7`
+        is_clean = field.clean or self._is_framed or begins_in_brackets or is_behind_signs
+        begins = is_first and not self._amounts and is_clean and not has_settings(_names(self._metrics))
+        self._is_stated |= begins
+        # neither `[3/5] Loading the model` nor `num_updates: 50` is a position
+        is_named = bool(field.name) and not field.name.startswith(("num_", "max_", "n_"))
+        self._is_heading |= begins and is_named
+        if counter is Counter.STEP and field.total_index < 0 and COUNTS_DATA.search(field.before):
+            counter = Counter.BATCH  # `Iter(val) [500]`, a number of batches
+        # `step : 6.25 % , loss : 2.2`
+        is_percent = counter is Counter.STEP and is_first and field.total_index < 0 and self._is_share(field)
+        if is_percent:
+            counter = Counter.BATCH
+        self._counters.append(
+            CounterField(counter, field.index, field.total_index, field.scale, is_percent=is_percent)
+        )
+        if is_first and not field.name:
+            self._unnamed = self._counters[0]
+
+    def _is_share(self, field: NumberField) -> bool:
+        """Whether a per cent sign follows a number and no bar."""
+        behind = self._texts[field.index + 1].lstrip()
+        return behind.startswith("%") and not behind.startswith("%|")
+
+    def _add_named_ahead(self, field: NumberField) -> None:
+        """Add a number whose name is before what is counted: `loss at step 5: 2.3`, `Val loss [5]: 2.3`."""
+        before = self._texts[: self._counters[-1].index + 1]
+        ahead = next(filter(None, map(_NAME_AHEAD.search, before)), None)
+        name = self._named_ahead or ("" if ahead is None else ahead[1])
+        if name and (is_metric_name(name) or self._split not in ("", "train")):
+            self._metrics.append(MetricField(name, field.index, field.scale))
+            self._is_known = True
+
+    def _add_metric(self, field: NumberField) -> None:
+        is_named = DATA_SPLIT.search(field.english) or names_data(field.name)
+        is_of_part = self._part and not is_named
+        stated = f"{self._part}/{field.name}" if is_of_part else field.name
+        if stated.lower() == "best" and (of := self._measured_before(field)):  # `acc 0.81 (best 0.84)`
+            stated = f"best/{of}"
+        self._label = label_of(field.before, stated) or self._label
+        name, self._section = unique_name(self._labelled(stated), self._section, self._names)
+        self._names[name] = None
+        self._labels[name] = self._label
+        self._names_of_lists[field.index] = name
+        if self._part and field.before.endswith(f"({self._part})"):
+            self._part = ""  # it was that of one name: `Loss(train): 0.5, Loss(val): 0.4, alpha: 0.1`
+        self._metrics.append(MetricField(name, field.index, field.scale))
+        # `Epoch 3, train = 0.5, val = 0.6`
+        is_clear = (self._is_stated and field.marked) or (bool(self._counters) and field.clean)
+        self._is_known |= is_metric_name(name) or (is_clear and _is_of_data(field))
+        self._marked += field.marked and _TIME.search(name) is None
+        self._listed += field.before.rstrip().endswith(",")
+
+    def _measured_before(self, field: NumberField) -> str:
+        """The metric of which a number is the best value, such as `acc` in `acc: 0.8, lr: 0.1, best: 0.9`.
+
+        In brackets, and behind anything else than a rate or a time, that is the one before it.
+        """
+        is_in_brackets = field.before.rstrip().endswith("(")
+        for each in reversed(self._metrics):
+            is_rate = is_setting(each.name) or _TIME.search(each.name) is not None
+            if is_in_brackets or not (is_rate or self._texts[each.index + 1].startswith(")")):
+                return each.name if each is self._metrics[-1] or is_metric_name(each.name) else ""
+        return ""
+
+    def _labelled(self, name: str) -> str:
+        """The name of a metric, with what it is of where an earlier one of something else has it.
+
+        So has that one then: `unet metrics: {'dc': 0.35}, ynet metrics: {'dc': 0.34}`.
+        """
+        label = self._labels.get(name, "")
+        if not label or label == self._label:
+            return name
+        first = f"{label}/{name}"
+        self._names = dict.fromkeys(first if each == name else each for each in self._names)
+        self._metrics = [replace(each, name=first) if each.name == name else each for each in self._metrics]
+        return f"{self._label}/{name}"
+
+    def _is_last_metric(self, field: NumberField) -> bool:
+        return bool(self._metrics) and self._metrics[-1].index == field.index
+
+    def _shape(self) -> LineShape:
+        texts, counters, metrics = self._texts, self._counters, self._metrics
+        names = _names(metrics)
+        if _LOADED.search(text_ahead(texts, counters)) is not None:
+            return _NOTHING
+        if counters and _SAYS_WHY.match(texts[counters[0].index + 1]) is not None:
+            return _NOTHING
+        named = {each.counter for each in counters if each is not self._unnamed}
+        if len(counters) > 2 and self._unnamed is not None and Counter.EPOCH in named:
+            counters.remove(self._unnamed)  # `(0/8)`, a rank, before the epoch and the batch
+        if counters == [self._unnamed] and has_share(counters[0].total_index, texts) and "[" in texts[0]:
+            counters[0] = replace(counters[0], counter=Counter.BATCH)  # `[3200/60000 (5%)]`, of the data
+        if not self._split:
+            self._split = data_behind(texts[-1], is_heading=bool(counters) and not metrics)
+        split = "" if self._split == "train" else self._split
+        measures = self._is_known or (bool(split) and not has_settings(names))
+        marked = self._marked if self._is_stated else 0
+        is_report = _is_report(counters, metrics, marked=marked, is_stated=self._is_stated)
+        is_record = bool(counters) and bool(metrics) and (measures or is_report)
+        if [(each.counter, each.total_index) for each in counters] == [(Counter.BATCH, -1)]:
+            # `15000 iters, batch 64, lr 0.0002` are settings
+            is_record &= any(is_metric_name(name) and not is_setting(name) for name in names)
+        has_means = not counters and bool(metrics) and (bool(split) or is_summary(texts[0], metrics[0].name))
+        # `Updates 3, num timesteps 6400, FPS 81`
+        is_named = self._marked > 0 or (len(counters) > 1 and self._listed > 0)
+        may_recur = self._is_stated and is_named and not (is_record or split or has_settings(names))
+        may_recur &= not all(map(is_of_model, names))  # `Step / patience: 30 / 0` is a heading
+        if len(counters) > 1:  # what else counts is an axis that people may want
+            axes = [axis for counter, axis in self._axes if not (split and counter is Counter.EPOCH)]
+            metrics = [*axes, *metrics]  # the epochs of evaluations are those of the training
+        about = subject_of(texts) if metrics or counters else None
+        if about is not None:  # `Category: person Accuracy 0.2`
+            metrics = [replace(field, name=field.name.removeprefix(f"{about[1]} ")) for field in metrics]
+        return LineShape(
+            counters=tuple(counters),
+            metrics=tuple(metrics),
+            split=split,
+            is_record=is_record,
+            is_summary=has_means,
+            is_heading=self._is_heading,
+            is_amount=self._amounts > 0,
+            stage=self._stage,
+            part=part_before(self._counters, self._metrics),
+            kind=str(crc32("\n".join(_names(metrics)).encode())),
+            is_round=self._is_round and self._is_heading and len(counters) == 1,
+            is_of_round=self._is_round and self._is_heading,
+            is_of_episode=len(counters) == 1 and self._counts_ep() and any(map(_REWARD.search, names)),
+            is_report=is_record and not measures,
+            has_rates_alone=is_record and measures and all(map(is_setting, names)),
+            is_of_training=self._split == "train",
+            is_of_evaluation=bool(names) and all(map(is_of_evaluation, names)),
+            data_ahead=data_ahead(counters, metrics) if is_record and not split else "",
+            row=self._row,
+            about=about,
+            may_recur=may_recur,
+            is_bar=_BAR_WITHOUT_TOTAL in texts,
+            may_be_late=bool(split)
+            and [(field.counter, field.total_index) for field in counters] == [(Counter.STEP, -1)]
+            and texts[0].lstrip().startswith("["),
+            is_note=[field.counter for field in counters] == [Counter.EPOCH] and is_note(texts, counters[0]),
+            is_end=[field.counter for field in counters] in ([Counter.EPOCH], [Counter.STEP])
+            and not names
+            and ENDS.search("".join(texts)) is not None,
+            is_best=says_best(texts, counters),
+        )
+
+
+def _is_epoch_of_loss(field: NumberField, behind: str) -> bool:
+    """Whether a number in brackets stands between a loss of some data and its value: `Val Loss [3]: 1.5`.
+
+    Where the name says of no data, it may as well be one of several losses.
+    """
+    is_between = not field.index and not field.before and behind.startswith(("]: ", "] = "))
+    return is_between and field.bracketed and _LOSS_OF_DATA.fullmatch(field.english) is not None
+
+
+def _is_of_data(field: NumberField) -> bool:
+    """Whether nothing but the data is the name of a metric."""
+    return DATA_SPLIT.fullmatch(field.english) is not None
+
+
+def _is_report(
+    counters: list[CounterField], metrics: list[MetricField], *, marked: int, is_stated: bool
+) -> bool:
+    """Whether unknown names are of metrics: none is that of a setting.
+
+    One with a sign is enough in a line that begins with an epoch or names an evaluation, else three; `marked`
+    says how many there are in a line that begins with what it counts. Three without are enough with an epoch
+    and its batch, five in any line that `is_stated` to be at a position.
+    """
+    counted = {field.counter for field in counters}
+    several = len(metrics) >= (_MANY_METRICS if len(counted) > 1 else _MANY_AT_POSITION)
+    several &= len(counted) > 1 or is_stated
+    is_clear = Counter.EPOCH in counted or any(is_of_evaluation(field.name) for field in metrics)
+    is_marked = marked >= (1 if is_clear else _MANY_METRICS)
+    return (is_marked or several) and not has_settings(field.name for field in metrics)
+
+
+def _names(metrics: list[MetricField]) -> list[str]:
+    return [field.name for field in metrics]
+
+
+def _unqualified(name: str) -> str:
+    """A name in lower case without what qualifies it: `Round number`, `Running generation`."""
+    words = name.lower().split()
+    if words[1:] and words[-1].rstrip(".:") in INDEX_WORDS:
+        words.pop()
+    return " ".join(word for word in words if word not in QUALIFIERS)

@@ -1,0 +1,314 @@
+"""Lines above the counter that they belong to: `loss: 0.5`, and below it `Finished epoch 1`.
+
+Most programs say where they are before they say what they measured. Lines with values before the first
+counter of a text are therefore kept. If such a line comes again behind that counter, and this says that
+something ended or follows such lines alone, it is below its values; so is a step with values of its own of
+which the memory or a rate is right above, or results where the step has others of an evaluation. The lines
+are then read when their counter comes, as if they were below it. For an evaluation above the first of all see
+`initial_results`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import takewhile
+from typing import Any
+
+from holter.ingest.console.dialect import DialectState
+from holter.ingest.console.line.data_names import is_of_evaluation
+from holter.ingest.console.line.line_counters import Counter
+from holter.ingest.console.line.line_shapes import LineShape
+from holter.ingest.console.line.line_tokens import split_numbers
+from holter.ingest.console.line.line_words import ENDS
+from holter.ingest.console.plain.initial_results import initial_results, is_waiting, results_before_steps
+from holter.ingest.console.plain.kept_lines import (
+    KnownLine,
+    LineAbove,
+    is_measured,
+    is_result,
+    is_training,
+    known_line,
+    shares_value,
+)
+from holter.ingest.console.plain.notes_above import has_note, holds_note, note_due, remaining_note
+from holter.ingest.console.plain.plain_line import counts_of
+from holter.ingest.console.steps.lines_of_epochs import MOST_LINES_OF_EPOCH
+from holter.ingest.console.steps.step_axis import known_axis, position
+from holter.ingest.console.steps.unnumbered_rows import note_rows
+from holter.ingest.metric_names import is_metric_name
+
+_MOST_LINES = 64
+_LONGEST = 500
+_LAST_OF_FIRST = 1
+"""The number of the first epoch or step of a text that is not the rest of another one."""
+
+_LONGEST_LINE_END = 2
+
+
+def may_wait(state: DialectState) -> bool:
+    """Whether lines may be read later than they come: no counter was seen yet, or it is known."""
+    return "above" in state or "placed" not in state or is_waiting(state) or has_note(state)
+
+
+def has_waiting(state: DialectState) -> bool:
+    """Whether lines wait that are known to belong to a counter below them."""
+    above = state.get("above", {})
+    return "templates" in above and bool(above["lines"])
+
+
+def lines_due_before(line: str, start: int, state: DialectState) -> list[LineAbove]:
+    """The lines above that are read before a line, as it shows that they belong to the counter between.
+
+    `start`: where the line begins.
+    """
+    if note := note_due(line, state):
+        return note
+    if is_waiting(state) and (initial := results_before_steps(line, state)):
+        return initial
+    above = state.get("above")
+    if above is None:
+        return []
+    if "templates" in above:
+        if "unconfirmed" in above and (number := _step_of(known_line(line))) is not None:
+            return _confirmed(number, state)
+        if len(above["lines"]) < _MOST_LINES:
+            return []
+        del state["above"]  # too many for the lines of an epoch
+        return [LineAbove(*each) for _, each in above["lines"]]
+    known = known_line(line)
+    if "first" not in above:
+        touching = _touching(above["lines"], start)
+        initial = initial_results(line, known, touching, state)
+        return initial or _rows_above(known.shape, line, state)
+    if rows := _rows_of_epoch(known, state):
+        return rows
+    templates = [template for template, _ in above["lines"]]
+    if known.template not in templates or not is_measured(known.shape):
+        return []
+    begin = templates.index(known.template)
+    if not (above["ends"] or is_training(known.shape)):
+        touching = len(templates) - above.get("touching", 0)
+        may_be_early = is_result(known.shape) and not above.get("evaluates", False)
+        if known.template not in templates[touching:] or may_be_early:
+            return []
+        begin = touching
+    while begin and not _shape(above["lines"][begin - 1]).metrics:
+        begin -= 1  # headings of what is below them
+    lines = above["lines"][begin:]
+    above["templates"], above["lines"] = sorted({template for template, _ in lines}), []
+    above["at"] = above["first"]
+    if "heading" in above:
+        above["lines"].append(above.pop("heading"))
+    if "unconfirmed" in above:
+        above["unconfirmed"] = lines
+        return []
+    return [LineAbove(*each) for _, each in lines]
+
+
+def _step_of(known: KnownLine) -> int | None:
+    """The step of a line that counts nothing else."""
+    counts = counts_of(known.shape, known.numbers) if known.shape.counters else {}
+    return counts[min(counts)][0] if len(counts) == 1 and min(counts) <= Counter.STEP else None
+
+
+def _confirmed(number: int, state: DialectState) -> list[LineAbove]:
+    """The lines above the first step if the second one is as far behind it; else those behind the first."""
+    above = state["above"]
+    lines = above.pop("unconfirmed")
+    if number != 2 * above["first"]:
+        lines = above["lines"]
+        del state["above"]
+    return [LineAbove(*each) for _, each in lines]
+
+
+def waits(line: str, place: LineAbove, state: DialectState) -> bool:
+    """Whether a line waits for the counter below it, as do all between it and those that wait already."""
+    if "placed" not in state and holds_note(line, place, state):
+        return True
+    above = state.get("above")
+    if above is None or "templates" not in above or "counted" in known_axis(state):
+        return False
+    known = known_line(line)
+    is_between = bool(above["lines"]) and not known.shape.counters and _may_hold_values(known, place)
+    if known.template not in above["templates"] and not is_between:
+        return False
+    above["lines"].append([known.template, place])
+    return True
+
+
+def lines_due_behind(
+    line: str, place: LineAbove, state: DialectState, *, has_values: bool
+) -> list[LineAbove]:
+    """The lines above that are read behind a line, as it states the counter that they belong to.
+
+    `has_values`: values were read from the line itself. Without any it may be one that belongs to a counter.
+    """
+    above, at = state.get("above"), position(known_axis(state))
+    known = known_line(line)
+    if at is None:
+        if not (has_values or known.shape.counters):
+            _keep(known, place, state)
+        return []
+    state["placed"] = True
+    if above is None:
+        return []
+    if has_values:
+        above.pop("heading", None)
+    if not known.shape.counters:
+        if not known.has_numbers and "templates" not in above:
+            above["heading"] = [known.template, place]  # maybe of values that wait
+        elif "first" in above and "templates" not in above and has_values and not above["ends"]:
+            _forget_above(state)  # the counter is above these values
+        return []
+    if "templates" not in above:
+        return _lines_above_first(line, place, at, known, state)
+    if at == above["at"]:
+        return []
+    above["at"], lines, above["lines"] = at, above["lines"], []
+    return [LineAbove(*each) for _, each in lines]
+
+
+def _lines_above_first(
+    line: str, place: LineAbove, at: int, known: KnownLine, state: DialectState
+) -> list[LineAbove]:
+    """Note the first counter of the text."""
+    above, shape = state["above"], known.shape
+    ends = ENDS.search(line) is not None
+    if "first" not in above and not ends and _announces(line, shape):
+        del state["above"]
+        return []
+    may_be_first = not (shape.is_record or shape.split) and _step_of(known) == at
+    if "first" not in above and (ends or at <= _LAST_OF_FIRST or may_be_first):
+        above["first"], above["ends"] = at, ends
+        if not ends and at > _LAST_OF_FIRST:
+            above["unconfirmed"] = []
+        counts_epochs = {field.counter for field in shape.counters} == {Counter.EPOCH}
+        is_epoch = counts_epochs and not (ends or shape.is_record)
+        above["epoch"] = is_epoch and any(is_training(_shape(each)) for each in above["lines"][-1:])
+        if shape.is_record and not shape.split:
+            touching = above["touching"] = _touching(above["lines"], place.start)
+            right_above = [LineAbove(*each) for _, each in above["lines"][-touching:]] if touching else []
+            above["evaluates"] = any(is_of_evaluation(field.name) for field in shape.metrics)
+            above["evaluates"] |= shares_value(known, right_above)
+        return []
+    if above.get("first") != at:
+        del state["above"]  # nothing of what was above the first counter is above the second
+    return []
+
+
+def remaining(state: DialectState) -> list[LineAbove]:
+    """The lines that still wait at the end of a launch."""
+    above = state.get("above")
+    if (note := remaining_note(state)) or above is None or "first" not in above:
+        return note
+    lines = above["lines"] if "templates" in above or above["ends"] else []
+    if "templates" in above:
+        above["lines"], above["at"] = [], None
+    else:
+        del state["above"]
+    return [LineAbove(*each) for _, each in lines]
+
+
+def _rows_above(shape: LineShape, line: str, state: DialectState) -> list[LineAbove]:
+    """The lines above the first counter that are steps of their own.
+
+    They are losses of a training in the same words, more than processes print in an epoch, or as many as the
+    step that this line states.
+    """
+    above = state["above"]
+    if not (shape.is_record and above["lines"]) or shape.split:
+        return []
+    template, rows = _last_rows(above["lines"])
+    before = above.get("dropped", 0) if len(rows) == len(above["lines"]) else 0
+    counts = counts_of(shape, split_numbers(line)[1::2])
+    number, _ = next(iter(counts.values()), (0, 0))
+    if counts.keys() == {Counter.EPOCH}:
+        are_steps = len(rows) > MOST_LINES_OF_EPOCH
+    else:
+        are_steps = counts.keys() == {Counter.STEP} and len(rows) + before == number > 1
+    if not are_steps or not is_training(_shape(rows[0])):
+        return []
+    return _as_steps(template, rows, before, state)
+
+
+def _rows_of_epoch(known: KnownLine, state: DialectState) -> list[LineAbove]:
+    """The losses above the line of the first epoch that are steps of it, as its results are below.
+
+    Losses of the training below would say that the epoch is above them.
+    """
+    above = state["above"]
+    is_result = is_measured(known.shape) and not is_training(known.shape)
+    if not is_result or not above.get("epoch", False):
+        return []
+    template, rows = _last_rows(above["lines"])
+    return _as_steps(template, rows, 0, state) if len(rows) > MOST_LINES_OF_EPOCH else []
+
+
+def _last_rows(lines: Sequence[Any]) -> tuple[int, list[Any]]:
+    """The last of some lines that are in the same words, and these words; the last one first."""
+    template: int = lines[-1][0]
+    return template, [*takewhile(lambda each: each[0] == template, reversed(lines))]
+
+
+def _as_steps(template: int, rows: Sequence[Any], before: int, state: DialectState) -> list[LineAbove]:
+    """Lines that are steps of their own, behind so many `before` them."""
+    del state["above"]
+    state["placed"] = True
+    note_rows(template, before, state.setdefault("plain lines", {}))
+    return [LineAbove(*each) for _, each in reversed(rows)]
+
+
+def _keep(known: KnownLine, place: LineAbove, state: DialectState) -> None:
+    """Keep a line above the first counter, one of the last ones."""
+    is_kept = is_measured(known.shape) or not known.has_numbers
+    if (
+        not (is_kept and _may_hold_values(known, place))
+        or known.shape.is_settings
+        or len(place.text) > _LONGEST
+    ):
+        return
+    above = state.setdefault("above", {"lines": []})
+    lines = above["lines"]
+    if not lines or lines[-1][0] != known.template:
+        above["dropped"] = 0
+    lines.append([known.template, place])
+    if len(lines) > _MOST_LINES:
+        above["dropped"] = above.get("dropped", 0) + (lines[0][0] == known.template)
+        del lines[0]
+
+
+def _may_hold_values(known: KnownLine, place: LineAbove) -> bool:
+    """Whether a line may hold values, or announce some; others may be passed over unseen."""
+    is_known = any(is_metric_name(field.name) for field in known.shape.metrics)
+    # `Time per epoch: 3.2` looks like one that counts
+    return is_known or known.is_named_number or place.in_block or not known.has_numbers
+
+
+def _forget_above(state: DialectState) -> None:
+    """Forget the lines above the first counter but for the memory or rates that were right above it."""
+    above = state["above"]
+    lines = above["lines"][len(above["lines"]) - above.get("touching", 0) :]
+    if not lines or any(is_result(_shape(each)) for each in lines):
+        del state["above"]
+    else:
+        above["lines"] = lines
+
+
+def _announces(line: str, shape: LineShape) -> bool:
+    """Whether a line without values says that they are below it: `Step 0 of 40:`."""
+    return not shape.is_record and line.rstrip().endswith(":")
+
+
+def _touching(lines: Sequence[Any], start: int) -> int:
+    """How many of the lines are right above a place, with nothing between them and it."""
+    count, below = 0, start
+    for _, line in reversed(lines):
+        above = LineAbove(*line)
+        if not 0 < below - above.start - len(above.text) <= _LONGEST_LINE_END:
+            break
+        count, below = count + 1, above.start
+    return count
+
+
+def _shape(kept: Sequence[Any]) -> LineShape:
+    return known_line(LineAbove(*kept[1]).message).shape

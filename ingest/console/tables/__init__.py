@@ -1,0 +1,1 @@
+"""What the columns of printed tables say of their rows."""

@@ -1,0 +1,83 @@
+"""Texts without what stands before their lines, and without colours.
+
+The forms in which programs print, such as tables, headings and bars, are looked for in these. Each line
+begins where it does in the text, so that what is found there is found in the text as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import re2  # type: ignore[import-untyped]
+
+from holter.ingest.console.text.prefixes import ends_of_prefixes, without_colours
+
+_ESCAPE = b"\x1b"
+_OPTIONS = re2.Options()
+_OPTIONS.encoding = re2.Options.Encoding.LATIN1  # a byte is a character
+_MAY_BE_PREFIXED = re2.compile(
+    rb"(?m)\d:\d\d:\d\d|INFO|DEBUG|WARN|ERROR|CRITICAL|FATAL|NOTICE|TRACE|SUCCESS"
+    rb"|[\[(<] *(?:[Ii]nfo|[Dd]ebug|[Ww]arning)|pid=|<std|\[pod/"
+    rb"|^\[[\w.<>/:-]+(?:[:,(|]| line | ) ?\d|^[ \t]*[\w.-]*\d: |^[ \t]*\[[a-z_]*\d+\]:"
+    rb"|^[\w.-]+ +\| |^[\w-]+/\d+ \["
+    rb"|^[a-z0-9]+(?:-[a-z0-9]+)+ [a-z]|^\[?(?:GPU|gpu|[Rr]ank|RANK) ?[:=]? ?\d",
+    _OPTIONS,
+)
+"""What each prefix has in it, in a form that is searched for fast."""
+
+
+class LineTexts(NamedTuple):
+    """The lines of a text as they were printed, as their program printed them, and their messages.
+
+    What launchers print before a line is removed from the second, and what loggers print before it from the
+    third, too.
+    """
+
+    printed: bytes
+    bare: bytes
+    messages: bytes
+
+    @property
+    def are_same(self) -> bool:
+        """Whether nothing stands before any line."""
+        return self.messages == self.printed
+
+
+def texts_in_place(text: bytes) -> LineTexts:
+    """Texts of the lines of a text, each where its line begins: newlines fill the rest."""
+    if not _may_differ(text):
+        return LineTexts(text, text, text)
+    printed = text.split(b"\n")
+    plain = without_colours(text).split(b"\n") if _ESCAPE in text else printed
+    launchers, loggers = ends_of_prefixes(plain)
+
+    def without(ends: Sequence[int]) -> bytes:
+        if plain is printed:
+            filling = {end: b"\n" * end for end in {*ends}}
+            return b"\n".join([line[end:] + filling[end] for line, end in zip(plain, ends, strict=True)])
+        lines = zip(printed, plain, ends, strict=True)
+        return b"\n".join([line[end:].ljust(len(as_printed), b"\n") for as_printed, line, end in lines])
+
+    messages = without(loggers)
+    if plain is printed and not any(launchers):
+        return LineTexts(text, text, messages)
+    return LineTexts(text, messages if launchers == loggers else without(launchers), messages)
+
+
+@lru_cache(maxsize=2)
+def texts_alone(text: bytes) -> LineTexts:
+    """The same with nothing between the lines: at other places than in the text."""
+    if not _may_differ(text):
+        return LineTexts(text, text, text)
+    lines = without_colours(text).split(b"\n")
+    bare, messages = (
+        b"\n".join([line[end:] for line, end in zip(lines, ends, strict=True)])
+        for ends in ends_of_prefixes(lines)
+    )
+    return LineTexts(text, bare, messages)
+
+
+def _may_differ(text: bytes) -> bool:
+    return _ESCAPE in text or _MAY_BE_PREFIXED.search(text) is not None
