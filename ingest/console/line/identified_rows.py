@@ -33,10 +33,19 @@ class _Rows(NamedTuple):
 
 
 def identity_of_row(
-    template: int, step: float, shape: LineShape, parts: Sequence[str], axis: dict[str, Any]
+    template: int,
+    step: float,
+    shape: LineShape,
+    parts: Sequence[str],
+    axis: dict[str, Any],
+    *,
+    may_count: bool,
 ) -> dict[str, str] | None:
-    """The label of a row at a step that begins with its number, empty for the first one; None for others."""
-    if not _may_begin_with_number(shape, parts):
+    """The label of a row at a step that begins with its number, empty for the first one; None for others.
+
+    `may_count`: rows may turn out to be steps of their own, so that each may be at another one.
+    """
+    if may_count or not _may_begin_with_number(shape, parts):
         return None
     number, name = int(parts[1]), shape.metrics[0].name
     layouts: dict[str, list[Any]] = axis.setdefault("rows with numbers", {})

@@ -35,6 +35,8 @@ _WAITING = "initial results"
 """Those above a step that may be the first one or a later one, and this step."""
 _FIRST = "first with initial results"
 _LAST_OF_FIRST = 1
+_MOST_BETWEEN = 1
+"""Lines without any metric between a heading and the results below it."""
 _SIGNS = re.compile(r"[\W_]+")
 
 
@@ -114,7 +116,8 @@ def _results(lines: Sequence[LineAbove]) -> list[LineAbove]:
         if not has_metrics:
             headings = [(line, heading_data(line.message)) for line in block]
             chosen += [line for line, heading in headings if heading]
-            data = next((heading for _, heading in reversed(headings) if heading is not None), data)
+            near = headings[-_MOST_BETWEEN - 1 :]
+            data = next((heading for _, heading in reversed(near) if heading is not None), "")
             continue
         shapes = [*map(_shape, block)]
         if not data and any(map(is_training, shapes)):

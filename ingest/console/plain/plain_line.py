@@ -90,6 +90,7 @@ from holter.ingest.console.steps.step_axis import (
     is_end_of_epoch,
     is_epoch_of_all,
     last_step,
+    may_count_lines,
     note_epoch,
     note_heading,
     note_opening,
@@ -436,7 +437,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     measures = split or "heading" in axis or any(map(is_named_as_measured, shape.metrics))
     row = "" if shape.about is not None else row_name(parts, shape)
     is_best = is_of_best(parts, shape)
-    identity = identity_of_row(template, step, shape, parts, axis)
+    identity = identity_of_row(template, step, shape, parts, axis, may_count=may_count_lines(axis))
     lists = values_of_lists(tuple(parts[::2]))
     counted = confusion_counts(names)
     values = {}
