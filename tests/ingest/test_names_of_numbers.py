@@ -40,6 +40,11 @@ LINES: dict[str, list[str]] = {
         "acc with tau = 1.0",
     ],
     "step {n}, acc for thr=.5: 0.{n}, acc for thr=.75: 0.5{n}": ["acc for thr=.5", "acc for thr=.75"],
+    "Epoch: {n} | Recall @ 10: 0.4{n} | P @ 5 = 0.3{n} | Hits@ 3: 0.2{n}": ["Recall@10", "P@5", "Hits@3"],
+    "epoch {n}, Hits (filtered) @ 1: 0.1{n}, Hits (filtered) @ 3: 0.2{n}": [
+        "Hits (filtered)@1",
+        "Hits (filtered)@3",
+    ],
     # parts of a metric
     "epoch: {n}, val_dice: LV 0.{n} RV 0.2{n} MY 0.3{n}": ["val_dice/LV", "val_dice/RV", "val_dice/MY"],
     "Epoch {n} loss: total 1.{n} box 0.2{n} | accuracy: cat 5{n}.5% dog 6{n}.5%": [
@@ -221,3 +226,29 @@ def test_numbers_of_tables_have_the_names_of_their_columns(table: str, tmp_path:
     heading, row, names = TABLES[table]
     text = heading + "".join(row.format(n=n) for n in N)
     assert_steps(tmp_path, text, {name: [*N] for name in names})
+
+
+@pytest.mark.parametrize("prefix", ["", "2024-01-02 10:00:00,123 - INFO - "])
+def test_ranks_behind_a_spaced_at_sign_are_of_the_name_on_lines_of_their_own(
+    prefix: str, tmp_path: Path
+) -> None:
+    lines = [
+        "Epoch: {n} loss: 2.{n}",
+        "Hits (filtered) @ 1: 0.1{n}",
+        "Recall @ 10: 0.4{n}",
+        "Hits@ 3: 0.2{n}",
+    ]
+    text = "".join(f"{prefix}{line.format(n=n)}\n" for n in N for line in lines)
+    names = ["loss", "Hits (filtered)@1", "Recall@10", "Hits@3"]
+    assert_steps(tmp_path, text, {name: [*N] for name in names})
+
+
+@pytest.mark.parametrize("brackets", ["[{}|{}]", "[ {} | {} ]", "({} | {})"])
+def test_the_total_behind_a_bar_in_brackets_is_the_length_of_an_epoch(brackets: str, tmp_path: Path) -> None:
+    batches = [(epoch, batch) for epoch in (0, 1) for batch in range(0, 240, 60)]
+    lines = [
+        f"Epoch:{brackets.format(epoch, 9)}   Batch:{brackets.format(batch, 250)}   loss: 1.{batch}\n"
+        for epoch, batch in batches
+    ]
+    steps = [250 * epoch + batch for epoch, batch in batches]
+    assert_steps(tmp_path, "".join(lines), {"Epoch": steps, "loss": steps})
