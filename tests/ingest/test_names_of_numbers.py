@@ -252,3 +252,36 @@ def test_the_total_behind_a_bar_in_brackets_is_the_length_of_an_epoch(brackets: 
     ]
     steps = [250 * epoch + batch for epoch, batch in batches]
     assert_steps(tmp_path, "".join(lines), {"Epoch": steps, "loss": steps})
+
+
+@pytest.mark.parametrize("prefix", ["", "2024-01-02 10:00:00,123 - INFO - "])
+@pytest.mark.parametrize(
+    "form",
+    ["Epoch{e}-train_step{s}-loss=2.{s}", "epoch{e}_iter{s}_loss: 2.{s}", "Epoch{e}-batch{s}-loss: 2.{s}"],
+)
+def test_what_counts_within_a_chain_behind_its_epoch_is_no_part_of_the_name(
+    prefix: str, form: str, tmp_path: Path
+) -> None:
+    lines = [f"{prefix}{form.format(e=e, s=s)}\n" for e in (1, 2) for s in range(1, 13)]
+    epoch = form[:5]
+    assert_steps(tmp_path, "".join(lines), {epoch: [*range(1, 25)], "loss": [*range(1, 25)]})
+
+
+def test_steps_of_a_validation_in_chains_are_its_own(tmp_path: Path) -> None:
+    parts = [("train", 11), ("val", 4)]
+    lines = [
+        f"Epoch{epoch}-{data}_step{step}-loss=1.{step}\n"
+        for epoch in (1, 2, 3)
+        for data, count in parts
+        for step in range(1, count + 1)
+    ]
+    run = read_log(tmp_path, "".join(lines))
+    counts = {key.metric: len(series.step) for key, series in run.data.series.items()}
+    assert run.attempts == 1
+    assert (counts["loss"], counts["val/loss"]) == (33, 12)
+
+
+def test_numbers_in_names_outside_of_a_chain_with_an_epoch_stay_in_them(tmp_path: Path) -> None:
+    names = ["layer1-loss", "top1-err", "conv2_grad", "step1_time", "step2_time"]
+    lines = [f"epoch {n} " + " ".join(f"{name}: 0.{n}" for name in names) + "\n" for n in N]
+    assert_steps(tmp_path, "".join(lines), {name: [*N] for name in names})

@@ -325,7 +325,7 @@ class _FieldReader:
 
     def _text_before(self, index: int) -> str:
         """The text before a number, without the unit or ordinal of the number before."""
-        text = self._texts[index]
+        text = self._texts[index].removeprefix("_") if index else self._texts[0]  # `epoch1_iter20_loss: 2`
         if self._ordinal_end:
             text = text[self._ordinal_end :]
         elif index and (file := _FILE_AND_NAME.match(text)) is not None:
