@@ -285,3 +285,11 @@ def test_numbers_in_names_outside_of_a_chain_with_an_epoch_stay_in_them(tmp_path
     names = ["layer1-loss", "top1-err", "conv2_grad", "step1_time", "step2_time"]
     lines = [f"epoch {n} " + " ".join(f"{name}: 0.{n}" for name in names) + "\n" for n in N]
     assert_steps(tmp_path, "".join(lines), {name: [*N] for name in names})
+
+
+def test_files_named_by_their_epoch_and_step_are_no_records(tmp_path: Path) -> None:
+    lines = [
+        f"epoch {n} step {10 * n} loss 1.{n}\nSaved out/epoch{n}-step{10 * n}-loss=1.{n}.ckpt\n" for n in N
+    ]
+    steps = [10 * n for n in N]
+    assert_steps(tmp_path, "".join(lines), {"epoch": steps, "loss": steps})

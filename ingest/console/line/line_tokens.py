@@ -21,14 +21,18 @@ _GLUED = "|".join(
 )
 """What counts, right before its number: `iter120 loss 0.5`; `batch32` may name a training by its setting."""
 _CHAINED = "|".join(
-    rf"(?<=[eE]poch\d{{{digits}}}[_-]{data}{word})"
-    for digits, data, word in product(
+    rf"(?<={begin}[eE]poch\d{{{digits}}}[_-]{data}{word})"
+    for begin, digits, data, word in product(
+        ("^", r"[\s\[(|,:@-]"),
         range(1, 5),
         ("", "train[_-]", "val[_-]", "valid[_-]", "test[_-]", "eval[_-]"),
         ("step", "iter", "iteration", "batch"),
     )
 )
-"""What counts within an epoch before it, in a chain with a name: `Epoch1-train_step20-loss=0.5`."""
+"""What counts within an epoch before it, in a chain with a name: `Epoch1-train_step20-loss=0.5`.
+
+No name of a file in a folder begins so: `out/epoch1-step20-loss=0.5.ckpt`.
+"""
 _METRICS = (
     "loss",
     "acc",
