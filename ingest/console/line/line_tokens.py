@@ -58,7 +58,9 @@ _TOKEN = re.compile(
     rf"(?!{NUMBER_OF_NAME})"
     rf"|(?=\d{{1,9}}(?:[,:\s\])|]|$))(?:{_GLUED})"
     r"|(?:(?<=^[eE]poch)|(?<=[\s\[(|,:@-][eE]poch)|(?<=^[eE]poch_)|(?<=[\s\[(|,:-][eE]poch_))(?![-.])"
-    rf"|(?=\d{{1,9}}[_-][A-Za-z][\w-]{{0,60}} ?[:=])(?:{_CHAINED})"
+    # the word alone is looked for first: few numbers have it
+    r"|(?=\d{1,9}[_-][A-Za-z][\w-]{0,60} ?[:=])(?:(?<=step)|(?<=iter)|(?<=ation)|(?<=batch))"
+    rf"(?:{_CHAINED})"
     rf"|(?=\d{{1,9}}\.\d)(?:{_GLUED_METRICS})"
     rf"|(?=\d{{1,9}}\.\d{{1,20}}(?:[eE]-\d{{1,3}})?(?:[\s,;:|)\]]|$))(?:{_GLUED_NAMES})"
     r"|(?<=[eE]poch\.)(?=\d{1,6}(?:[:,\s\])|]|$))"
