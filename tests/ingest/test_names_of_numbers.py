@@ -40,6 +40,11 @@ LINES: dict[str, list[str]] = {
         "acc with tau = 1.0",
     ],
     "step {n}, acc for thr=.5: 0.{n}, acc for thr=.75: 0.5{n}": ["acc for thr=.5", "acc for thr=.75"],
+    "Epoch: {n} | Recall @ 10: 0.4{n} | P @ 5 = 0.3{n} | Hits@ 3: 0.2{n}": ["Recall@10", "P@5", "Hits@3"],
+    "epoch {n}, Hits (filtered) @ 1: 0.1{n}, Hits (filtered) @ 3: 0.2{n}": [
+        "Hits (filtered)@1",
+        "Hits (filtered)@3",
+    ],
     # parts of a metric
     "epoch: {n}, val_dice: LV 0.{n} RV 0.2{n} MY 0.3{n}": ["val_dice/LV", "val_dice/RV", "val_dice/MY"],
     "Epoch {n} loss: total 1.{n} box 0.2{n} | accuracy: cat 5{n}.5% dog 6{n}.5%": [
@@ -221,3 +226,70 @@ def test_numbers_of_tables_have_the_names_of_their_columns(table: str, tmp_path:
     heading, row, names = TABLES[table]
     text = heading + "".join(row.format(n=n) for n in N)
     assert_steps(tmp_path, text, {name: [*N] for name in names})
+
+
+@pytest.mark.parametrize("prefix", ["", "2024-01-02 10:00:00,123 - INFO - "])
+def test_ranks_behind_a_spaced_at_sign_are_of_the_name_on_lines_of_their_own(
+    prefix: str, tmp_path: Path
+) -> None:
+    lines = [
+        "Epoch: {n} loss: 2.{n}",
+        "Hits (filtered) @ 1: 0.1{n}",
+        "Recall @ 10: 0.4{n}",
+        "Hits@ 3: 0.2{n}",
+    ]
+    text = "".join(f"{prefix}{line.format(n=n)}\n" for n in N for line in lines)
+    names = ["loss", "Hits (filtered)@1", "Recall@10", "Hits@3"]
+    assert_steps(tmp_path, text, {name: [*N] for name in names})
+
+
+@pytest.mark.parametrize("brackets", ["[{}|{}]", "[ {} | {} ]", "({} | {})"])
+def test_the_total_behind_a_bar_in_brackets_is_the_length_of_an_epoch(brackets: str, tmp_path: Path) -> None:
+    batches = [(epoch, batch) for epoch in (0, 1) for batch in range(0, 240, 60)]
+    lines = [
+        f"Epoch:{brackets.format(epoch, 9)}   Batch:{brackets.format(batch, 250)}   loss: 1.{batch}\n"
+        for epoch, batch in batches
+    ]
+    steps = [250 * epoch + batch for epoch, batch in batches]
+    assert_steps(tmp_path, "".join(lines), {"Epoch": steps, "loss": steps})
+
+
+@pytest.mark.parametrize("prefix", ["", "2024-01-02 10:00:00,123 - INFO - "])
+@pytest.mark.parametrize(
+    "form",
+    ["Epoch{e}-train_step{s}-loss=2.{s}", "epoch{e}_iter{s}_loss: 2.{s}", "Epoch{e}-batch{s}-loss: 2.{s}"],
+)
+def test_what_counts_within_a_chain_behind_its_epoch_is_no_part_of_the_name(
+    prefix: str, form: str, tmp_path: Path
+) -> None:
+    lines = [f"{prefix}{form.format(e=e, s=s)}\n" for e in (1, 2) for s in range(1, 13)]
+    epoch = form[:5]
+    assert_steps(tmp_path, "".join(lines), {epoch: [*range(1, 25)], "loss": [*range(1, 25)]})
+
+
+def test_steps_of_a_validation_in_chains_are_its_own(tmp_path: Path) -> None:
+    parts = [("train", 11), ("val", 4)]
+    lines = [
+        f"Epoch{epoch}-{data}_step{step}-loss=1.{step}\n"
+        for epoch in (1, 2, 3)
+        for data, count in parts
+        for step in range(1, count + 1)
+    ]
+    run = read_log(tmp_path, "".join(lines))
+    counts = {key.metric: len(series.step) for key, series in run.data.series.items()}
+    assert run.attempts == 1
+    assert (counts["loss"], counts["val/loss"]) == (33, 12)
+
+
+def test_numbers_in_names_outside_of_a_chain_with_an_epoch_stay_in_them(tmp_path: Path) -> None:
+    names = ["layer1-loss", "top1-err", "conv2_grad", "step1_time", "step2_time"]
+    lines = [f"epoch {n} " + " ".join(f"{name}: 0.{n}" for name in names) + "\n" for n in N]
+    assert_steps(tmp_path, "".join(lines), {name: [*N] for name in names})
+
+
+def test_files_named_by_their_epoch_and_step_are_no_records(tmp_path: Path) -> None:
+    lines = [
+        f"epoch {n} step {10 * n} loss 1.{n}\nSaved out/epoch{n}-step{10 * n}-loss=1.{n}.ckpt\n" for n in N
+    ]
+    steps = [10 * n for n in N]
+    assert_steps(tmp_path, "".join(lines), {"epoch": steps, "loss": steps})

@@ -251,6 +251,8 @@ _METRIC_ALONE = LinearPattern(
     + rb"{0,4}(?:is:? {1,8}|[-=]{1,3}> {0,8}|- )?[\[\](]{0,2}[\"']?"
     + BEFORE_NUMBER
     + rb"[-+]?(?:\.?\d|nan|inf)"
+    # `Recall @ 10: 0.4`, `Hits (filtered) @ 1: 0.2`
+    rb"|(?:[a-z]|\)) ?@ ?\d{1,4} ?[:=] {0,4}\d{0,9}\.?\d"
     rb"|(?:loss|reward|return|fitness|score|accuracy)\) {0,4}[:=] {0,4}[-+]?\d"  # `max(fitness): 0.3`
     # `trainLoss0.5`, `val_acc0.9`
     rb"|[a-z_](?:loss|acc(?:uracy)?|perplexity|error|reward|score)\d{1,9}\.\d{1,20}(?:[ \t\r,;:|)\]]|$)"

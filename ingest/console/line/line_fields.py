@@ -325,7 +325,7 @@ class _FieldReader:
 
     def _text_before(self, index: int) -> str:
         """The text before a number, without the unit or ordinal of the number before."""
-        text = self._texts[index]
+        text = self._texts[index].removeprefix("_") if index else self._texts[0]  # `epoch1_iter20_loss: 2`
         if self._ordinal_end:
             text = text[self._ordinal_end :]
         elif index and (file := _FILE_AND_NAME.match(text)) is not None:
@@ -347,7 +347,9 @@ class _FieldReader:
     def _total(self, index: int, text: str, name: str) -> tuple[int, re.Match[str] | None]:
         """Where the total of a number is, -1 without one; or the names of two counters before both."""
         texts, total = self._texts, index + 1
-        if total >= self._count or texts[total].strip() not in _OF:
+        if total >= self._count:
+            return -1, None
+        if texts[total].strip() not in _OF and not (name and counts(name) and _is_in_bars(texts, index)):
             return -1, None
         if texts[index] == "/" or (texts[total + 1] == "/" and total + 1 < self._count):
             return -1, None  # `means: 0.5/0.4/0.3`
@@ -511,6 +513,12 @@ def _is_clean(before: str) -> bool:
 def _begins_with_epoch_and_batch(texts: tuple[str, ...]) -> bool:
     """Whether a line begins with two numbers of which the second has a total: ` 3  100 / 320 loss = 0.5`."""
     return len(texts) > 4 and not (texts[0] + texts[1]).strip() and texts[2].strip() == "/"
+
+
+def _is_in_bars(texts: tuple[str, ...], index: int) -> bool:
+    """Whether a number and the next are alone in brackets with a bar between: `Batch: [ 0 | 200 ]`."""
+    before, between, behind = (text.strip(" ") for text in texts[index : index + 3])
+    return between == "|" and before.endswith(("[", "(")) and behind.startswith(("]", ")"))
 
 
 def _opens_pair(texts: tuple[str, ...], index: int) -> bool:

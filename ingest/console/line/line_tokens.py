@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 from zlib import crc32
 
 from holter.ingest.console.line.numbers_of_names import NUMBER_OF_NAME
@@ -19,6 +20,19 @@ _GLUED = "|".join(
     for word in words.split("|")
 )
 """What counts, right before its number: `iter120 loss 0.5`; `batch32` may name a training by its setting."""
+_CHAINED = "|".join(
+    rf"(?<={begin}[eE]poch\d{{{digits}}}[_-]{data}{word})"
+    for begin, digits, data, word in product(
+        ("^", r"[\s\[(|,:@-]"),
+        range(1, 5),
+        ("", "train[_-]", "val[_-]", "valid[_-]", "test[_-]", "eval[_-]"),
+        ("step", "iter", "iteration", "batch"),
+    )
+)
+"""What counts within an epoch before it, in a chain with a name: `Epoch1-train_step20-loss=0.5`.
+
+No name of a file in a folder begins so: `out/epoch1-step20-loss=0.5.ckpt`.
+"""
 _METRICS = (
     "loss",
     "acc",
@@ -44,6 +58,9 @@ _TOKEN = re.compile(
     rf"(?!{NUMBER_OF_NAME})"
     rf"|(?=\d{{1,9}}(?:[,:\s\])|]|$))(?:{_GLUED})"
     r"|(?:(?<=^[eE]poch)|(?<=[\s\[(|,:@-][eE]poch)|(?<=^[eE]poch_)|(?<=[\s\[(|,:-][eE]poch_))(?![-.])"
+    # the word alone is looked for first: few numbers have it
+    r"|(?=\d{1,9}[_-][A-Za-z][\w-]{0,60} ?[:=])(?:(?<=step)|(?<=iter)|(?<=ation)|(?<=batch))"
+    rf"(?:{_CHAINED})"
     rf"|(?=\d{{1,9}}\.\d)(?:{_GLUED_METRICS})"
     rf"|(?=\d{{1,9}}\.\d{{1,20}}(?:[eE]-\d{{1,3}})?(?:[\s,;:|)\]]|$))(?:{_GLUED_NAMES})"
     r"|(?<=[eE]poch\.)(?=\d{1,6}(?:[:,\s\])|]|$))"

@@ -82,6 +82,8 @@ _NESTED = re.compile(
 )
 """A name such as that of a discriminator's output: `D(G(z))`; one with its tokenizer: `dev bleu[13a]`."""
 
+_SPACED_AT = re.compile(r"(?<=[\w)]) ?@ ?(?=\d{1,4}\s?[:=]\s*$)")
+"""What is between a metric and its rank where blanks are around the sign: `Recall @ 10: 0.4`."""
 _LETTER = r"[^\W\d]\w?"
 _WITH_SIGNS = re.compile(
     r"(?<![\w.])(?:"
@@ -95,6 +97,7 @@ _WITH_SIGNS = re.compile(
             # `max|w|`, `||r||`
             r"(?:[^\W\d]\w{0,12})?(?:\|[^|\s:=]{1,20}\||\|\|[^|\s:=]{1,20}\|\|(?:_\w{1,4})?)",
             r"(?:[^\W\d]\w{0,12})?‖[^‖\s:=]{1,20}‖(?:_\w{1,4})?|⟨[^⟨⟩\n]{1,40}⟩",  # `‖g‖`, `⟨cos(a, b)⟩`
+            r"[A-Za-z][\w-]{0,20} ?\([A-Za-z][\w -]{0,20}\) ?@ ?\d{1,4}",  # `Hits (filtered) @1`
             r"[A-Za-z][\w-]{0,12}@\[?0?\.\d{1,2}:0?\.\d{1,2}\]?",  # `mAP@0.5:0.95`, `AP@[.5:.95]`
             r"[^\W\d]\w{0,12}[<>]\d?\.\d{1,3}(?:\^\d)?",  # `delta<1.25`
             r"[lL]ast \d{1,4} [a-z]{3,8}",  # `last 100 avg`
@@ -144,6 +147,8 @@ def name_before(text: str) -> NumberName:
     text = _EXPLAINED.sub("", text) if ">" in text else text
     text = _BRACKETS_BEHIND_SIGN.sub("", text) if text.endswith(_BRACKETS) else text
     text = text.rstrip(_OPENING).removesuffix(" /").replace("'s ", "\u2019s ")
+    if "@" in text:
+        text = _SPACED_AT.sub("@", text)
     signed = _WITH_SIGNS.search(text) if text.endswith((":", "=")) else None
     if signed is not None and not _says_data(signed[0]):
         return NumberName(signed[0], True, text[: signed.start()])

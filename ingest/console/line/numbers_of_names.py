@@ -57,6 +57,14 @@ _BEHIND_AT = "|".join(
     f"(?<={end} at )"
     for end in ("recision", "ecall", "[hH]it", "[hH]its", "DCG", "dcg", "AP", "[mM]ap", "MRR", "mrr")
 )
+_RANKED_METRICS = (
+    "recision", "ecall", "[hH]it", "[hH]its", "HITS", "DCG", "dcg", "AP", "[mM]ap", "MRR", "mrr", "HR", "hr",
+    "F1", "f1", "[ (_-]P", "[ (_-]R", "^P", "^R", "[tT]op", "[pP]ass", "[rR]ank",
+)  # fmt: skip
+_BEHIND_SPACED_AT = "|".join(
+    [rf"(?<={metric}{at})" for metric, at in product(_RANKED_METRICS, ("@ ", " @ ", " @"))]
+    + [rf"(?<=[a-z\d]\){at})" for at in (" @ ", "@ ", " @", "@")]
+)
 _RANKED = [rf"@\d{{{first}}}/" for first in (1, 2)]
 _RANKED += [rf"{first}\d{{{second}}}/" for first, second in product(_RANKED, (1, 2))]
 _BEHIND_RANK = "|".join(rf"(?<={rank})" for rank in (*_RANKED, r"[A-Z]-\d/"))
@@ -80,6 +88,8 @@ _FORMS = (
     rf"(?:{_BEHIND_PARTS})\d{{1,2}} (?i:loss){_SIGN}",
     # the ranks that are looked at: `precision at 100: 0.8`
     rf"(?:{_BEHIND_AT})\d{{1,4}}{_SIGN}",
+    # `Recall @ 10: 0.4`, `Hits (filtered) @ 1: 0.2`
+    rf"(?=\d{{1,4}}{_SIGN})(?<=[@ ])(?:{_BEHIND_SPACED_AT})",
     r"(?<=[kl] on the )\d{2,6} (?:test|train|val)[a-z]{0,7} images",
     r"\d{1,3}-(?:way|shot)(?!\w)",  # `5-way 1-shot acc: 0.5`, `2-way-5-shot`
     rf"(?<=[lL]ast )\d{{1,4}} (?:avg|average|mean|max|min){_SIGN}",

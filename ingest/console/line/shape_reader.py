@@ -391,8 +391,9 @@ class _ShapeReader:
                 name = name.rpartition(" ")[2]  # `Loss during epoch 3/10`
             self._names[name] = None
             self._axes.append((counter, MetricField(name, field.index, field.scale)))
-        # `eval_epoch: 1,  loss is: 2.02`, but `eval_iters: 100` is a setting
-        name = field.english.replace("_", " ") if counter is Counter.EPOCH else field.english
+        # `eval_epoch: 1,  loss is: 2.02`, `Epoch1-val_step2-loss=0.5`, but `eval_iters: 100` is a setting
+        is_position = counter is Counter.EPOCH or bool(self._counters and not field.marked)
+        name = field.english.replace("_", " ") if is_position else field.english
         of_means = OF_MEAN_WEIGHTS.search(name)
         name = OF_MEAN_WEIGHTS.sub("", name)
         if not self._split and (found := DATA_SPLIT.search(name)) is not None and found[2]:
