@@ -1,4 +1,4 @@
-"""Removes what a text has twice: parts of an output that were pasted with an overlap, copies of a table.
+"""Removes what a text has twice: parts of an output that were pasted with an overlap.
 
 Lines that come again right behind those that they repeat, byte for byte, with the times of clocks or how long
 something took among them, were printed once: no launch takes the same time again. Without such times they may
@@ -20,8 +20,6 @@ _LEAST_LINES = 3
 _DIGITS = b"0123456789"
 _TIMED = re.compile(rb"\d\d:\d\d:\d\d(?:[.,]\d+)?|\d\.\d{2,} ?m?s(?:ec|/|\b)")
 """A time of a clock, or how long something took; those of progress bars are too coarse."""
-_SETTING = re.compile(rb"=|\d\.\d")
-"""What no header of a table has."""
 
 
 def without_overlaps(stream: BinaryIO) -> BinaryIO:
@@ -34,33 +32,6 @@ def without_overlaps(stream: BinaryIO) -> BinaryIO:
     repeated = _repeated(lines)
     kept = _kept(lines, repeated) if len(repeated) >= _LEAST_LINES else lines
     return stream if len(kept) == len(lines) else io.BytesIO(b"\n".join(kept))
-
-
-def without_copies(stream: BinaryIO) -> BinaryIO:
-    """The stream of a table at its beginning, or one of its first copy if it has nothing but copies of it.
-
-    Each may have the header again. A training that is started again measures other numbers: rows that are the
-    same byte for byte, with fractions, were written or pasted twice.
-    """
-    text = stream.read(_MOST_BYTES + 1)
-    stream.seek(0)
-    lines = [line for line in text.splitlines() if line.strip()] if len(text) <= _MOST_BYTES else []
-    if not (copy := _copy(lines)) and (rows := _copy(lines[1:])):
-        copy = [lines[0], *rows]  # below one header
-    return io.BytesIO(b"\n".join((*copy, b""))) if copy else stream
-
-
-def _copy(lines: Sequence[bytes]) -> Sequence[bytes]:
-    """The lines that come again and again, with nothing else between; nothing of others.
-
-    Their first one may be a header, but no setting that a program prints before its rows.
-    """
-    size = next((at for at in range(1, len(lines)) if lines[at] == lines[0]), 0)
-    if not size or len(lines) % size or lines[:-size] != lines[size:]:
-        return ()
-    first, *rows = copy = lines[:size]
-    is_header = _SETTING.search(first) is None or _form(first) == _form(rows[-1] if rows else first)
-    return copy if is_header and sum(b"." in line for line in {*copy}) >= _LEAST_LINES else ()
 
 
 def _form(line: bytes) -> bytes:

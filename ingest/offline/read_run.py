@@ -18,7 +18,7 @@ from holter.ingest.file_tasks import file_task
 from holter.ingest.format import Format, HoldingReader
 from holter.ingest.jsonl import JsonLines
 from holter.ingest.offline.guessed_format import source_by_hand
-from holter.ingest.offline.pasted_overlaps import without_copies, without_overlaps
+from holter.ingest.offline.pasted_overlaps import without_overlaps
 from holter.ingest.offline.series_builder import SeriesBuilder, count_attempts
 from holter.ingest.offline.thousands import without_thousands
 from holter.ingest.offline.whole_file import WholeFile
@@ -129,7 +129,7 @@ def read_source(source: Source, sample: LogSample | None = None) -> Iterator[Bat
         if complete and source.format.role.in_text:
             stream = without_overlaps(opened_stream)
         elif sample is None and isinstance(source.format, CsvLog | JsonLines | WholeFile):
-            stream = without_thousands(without_copies(opened_stream))
+            stream = without_thousands(opened_stream)
         try:
             yield from _records(source, stream)
         except Exception as error:

@@ -6,6 +6,7 @@ later launches, which begin with the first line of the text, have the label `lau
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from math import nan
 from pathlib import PurePath
@@ -31,6 +32,8 @@ _LONGEST, _MOST_LINES = 200, 2**16
 """Characters of a line of results, and lines of a text in which results are looked for."""
 _LEAST_OF_OPENING = 8
 """Characters of a line that is the first one of each launch."""
+_TRAINS = re.compile(r"(?i)\b(?:re)?(?:train|fit)")
+"""What a line says that is about one of several models which a launch trains: `Fitting model: tree_1`."""
 _NO_DIGITS = str.maketrans("", "", "0123456789")
 
 
@@ -61,7 +64,8 @@ def _launches(lines: Sequence[str]) -> Iterator[Sequence[str]]:
     """The lines of each launch: from the first line of the text on, about the set-up, that comes again."""
     kinds = [line.translate(_NO_DIGITS).strip() for line in lines]
     first = next(filter(None, kinds), "")
-    is_opening = len(first) >= _LEAST_OF_OPENING and is_about_set_up(first) and not _results([first])
+    is_opening = len(first) >= _LEAST_OF_OPENING and is_about_set_up(first) and _TRAINS.search(first) is None
+    is_opening = is_opening and not _results([first])
     begins = [at for at, kind in enumerate(kinds) if is_opening and kind == first] or [0]
     for begin, end in zip(begins, [*begins[1:], len(lines)], strict=True):
         yield lines[begin:end]

@@ -100,7 +100,8 @@ def is_own_pass(counts: Counts, names: Collection[str], state: DialectState) -> 
     inner = inner_count(counts)
     if inner is None or not _OF_ALL_STEPS.isdisjoint(counts) or not _NO_PASSES.isdisjoint(state):
         return False
-    if inner[1] != state.get("total", 0):
+    trained = int(state.get("laps", {}).get("step", 0))
+    if inner[1] != state.get("total", 0) or inner[0] > trained:  # what goes on there is the training
         return False
     stored = pass_at_last_step(state["evaluating"], state)
     if stored is not None:
@@ -108,7 +109,7 @@ def is_own_pass(counts: Counts, names: Collection[str], state: DialectState) -> 
         return inner[0] > batch or (inner[0] == batch and of_pass.isdisjoint(names))
     if "evaluated above" in state or not {*names} <= {*state.get("names", ())}:
         return False
-    return inner[0] < int(state.get("laps", {}).get("step", 0))
+    return inner[0] < trained
 
 
 def begins_pass(counts: Counts, names: Collection[str], state: DialectState) -> bool:
