@@ -51,32 +51,18 @@ def test_a_launch_that_prints_other_times_or_none_is_one_of_its_own(tmp_path: Pa
 
 
 ROWS = "".join(f"{n},{2 - n / 8},{n / 16}\n" for n in range(1, 9))
-OBJECTS = "".join(f'{{"step": {n}, "loss": {2 - n / 8}}}\n' for n in range(1, 9))
 HEADER = "epoch,loss,acc\n"
-
-
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [
-        (HEADER + 2 * ROWS, "log.csv"),
-        (2 * (HEADER + ROWS), "log.csv"),
-        (3 * (HEADER + ROWS), "metrics.csv"),
-        (2 * OBJECTS, "log.jsonl"),
-    ],
-)
-def test_copies_of_a_table_are_read_once(tmp_path: Path, text: str, name: str) -> None:
-    run = read_log(tmp_path, text, name)
-    assert run.attempts == 1
-    assert steps_of(run)["loss"] == [*range(1, 9)]
 
 
 @pytest.mark.parametrize(
     "text",
     [
+        2 * (HEADER + ROWS),  # the same seed again
+        HEADER + 2 * ROWS,
         HEADER + ROWS + ROWS.replace("1.5", "1.6"),  # another training
         HEADER + ROWS[: len(ROWS) // 2] + ROWS,  # one that was left early
         HEADER + 2 * "".join(f"{n},0,1\n" for n in range(1, 9)),  # nothing that is measured
     ],
 )
-def test_tables_that_differ_are_attempts(tmp_path: Path, text: str) -> None:
+def test_a_table_that_begins_anew_is_of_another_launch(tmp_path: Path, text: str) -> None:
     assert read_log(tmp_path, text, "log.csv").attempts == 2
