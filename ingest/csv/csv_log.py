@@ -178,8 +178,13 @@ class CsvReader:
 
 def _split_header(line: bytes) -> tuple[list[str], str]:
     text = decode_line(line).removeprefix("\ufeff").rstrip("\r")
-    delimiter = max(",\t;", key=text.count)
+    delimiter = delimiter_of(text)
     return _cells(text, delimiter), delimiter
+
+
+def delimiter_of(line: str) -> str:
+    """What is between the cells of a line: a comma, a tab or a semicolon, whichever comes most often."""
+    return max(",\t;", key=line.count)
 
 
 def _cells(text: str, delimiter: str) -> list[str]:

@@ -34,18 +34,13 @@ def without_overlaps(stream: BinaryIO) -> BinaryIO:
     return stream if len(kept) == len(lines) else io.BytesIO(b"\n".join(kept))
 
 
-def _form(line: bytes) -> bytes:
-    """A line without its numbers."""
-    return line.translate(None, _DIGITS)
-
-
 def _repeated(lines: Sequence[bytes]) -> set[bytes]:
     """The lines with a time that come several times."""
-    timed = [line for line in lines if len(line) >= _LEAST_LENGTH]
-    if len({*timed}) == len(timed):
+    long = [line for line in lines if len(line) >= _LEAST_LENGTH]
+    if len({*long}) == len(long):
         return set()
     seen, again = set[bytes](), set[bytes]()
-    for line in timed:
+    for line in long:
         if line in seen:
             again.add(line)
         seen.add(line)
@@ -80,7 +75,7 @@ def _have_rows(lines: Set[bytes]) -> bool:
     """Whether some of these lines differ in their numbers and times alone, as those of steps do."""
     times: dict[bytes, set[bytes]] = defaultdict(set)
     for line in lines:
-        times[_form(line)].add(b" ".join(_TIMED.findall(line)))
+        times[line.translate(None, _DIGITS)].add(b" ".join(_TIMED.findall(line)))
     return max(map(len, times.values()), default=0) >= _LEAST_LINES
 
 

@@ -16,7 +16,6 @@ from holter.ingest.discovery.scanner import LogTree, Source
 from holter.ingest.errors import describe_error
 from holter.ingest.file_tasks import file_task
 from holter.ingest.format import Format, HoldingReader
-from holter.ingest.jsonl import JsonLines
 from holter.ingest.offline.guessed_format import source_by_hand
 from holter.ingest.offline.pasted_overlaps import without_overlaps
 from holter.ingest.offline.series_builder import SeriesBuilder, count_attempts
@@ -128,7 +127,7 @@ def read_source(source: Source, sample: LogSample | None = None) -> Iterator[Bat
         stream: BinaryIO = opened_stream
         if complete and source.format.role.in_text:
             stream = without_overlaps(opened_stream)
-        elif sample is None and isinstance(source.format, CsvLog | JsonLines | WholeFile):
+        elif sample is None and isinstance(source.format, CsvLog | WholeFile):
             stream = without_thousands(opened_stream)
         try:
             yield from _records(source, stream)

@@ -20,7 +20,7 @@ from holter.ingest import step_columns
 from holter.ingest.console.tables.row_subjects import subject_word
 from holter.ingest.console.tables.table_rows import columns_of
 from holter.ingest.csv.cell_numbers import numbers_of_cells
-from holter.ingest.csv.csv_log import CsvReader
+from holter.ingest.csv.csv_log import CsvReader, delimiter_of
 from holter.ingest.json_objects import flatten_object, read_object
 from holter.ingest.jsonl import JsonLines
 from holter.ingest.offline.whole_file import WholeFile
@@ -56,7 +56,7 @@ def _csv_rows(text: str) -> Iterator[list[str]]:
     """The names and the rows of a table in CSV, up to what is none."""
     line = text.split("\n", 1)[0]
     with suppress(csv.Error):
-        yield from csv.reader(io.StringIO(text), delimiter=max(",\t;", key=line.count))
+        yield from csv.reader(io.StringIO(text), delimiter=delimiter_of(line))
 
 
 def _objects(text: str) -> Iterator[list[str]]:

@@ -20,10 +20,13 @@ _THOUSANDS = re.compile(_BEGIN + rb"\d{1,3}(?:,\d{3}){1,6}" + _END)
 
 def without_thousands(stream: BinaryIO) -> BinaryIO:
     """The stream of a table at its beginning, or one of the table without the commas of thousands."""
+    header = stream.readline(_MOST_BYTES)
+    stream.seek(0)
+    if max(header.count(b";"), header.count(b"\t")) <= header.count(b","):
+        return stream
     text = stream.read(_MOST_BYTES + 1)
     stream.seek(0)
-    header = text[: text.find(b"\n")]
-    if len(text) > _MOST_BYTES or max(header.count(b";"), header.count(b"\t")) <= header.count(b","):
+    if len(text) > _MOST_BYTES:
         return stream
     if _THOUSANDS.search(text) is None or _POINTS.search(text) is None or _DECIMALS.search(text) is not None:
         return stream

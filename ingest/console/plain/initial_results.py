@@ -19,6 +19,7 @@ from holter.ingest.console.line.line_tokens import split_numbers
 from holter.ingest.console.line.line_words import ENDS
 from holter.ingest.console.line.names_of_rows import text_before
 from holter.ingest.console.plain.kept_lines import (
+    LAST_OF_FIRST,
     KnownLine,
     LineAbove,
     is_evaluation,
@@ -34,7 +35,6 @@ _INITIAL = "initial/"
 _WAITING = "initial results"
 """Those above a step that may be the first one or a later one, and this step."""
 _FIRST = "first with initial results"
-_LAST_OF_FIRST = 1
 _MOST_BETWEEN = 1
 """Lines without any metric between a heading and the results below it."""
 _SIGNS = re.compile(r"[\W_]+")
@@ -63,7 +63,7 @@ def initial_results(line: str, known: KnownLine, touching: int, state: DialectSt
     if not (found and counts) or _may_be_of(known, found, right_above):
         return []
     number, _ = counts.get(Counter.EPOCH) or counts[min(counts)]
-    begins = number <= _LAST_OF_FIRST or above.get("begins", False)
+    begins = number <= LAST_OF_FIRST or above.get("begins", False)
     if not begins and Counter.EPOCH in counts:
         return []
     starts = {each.start for each in found}

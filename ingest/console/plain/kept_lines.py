@@ -21,6 +21,9 @@ _OF_UPDATE = re.compile(r"(?i)grad(?:ient)?s?(?:[ _]|$)|\bnorm$|\btime\b|memory|
 """Names of what is measured of an update, not of the model."""
 _FRACTION = re.compile(r"-?\d{1,12}\.\d{2,20}")
 
+LAST_OF_FIRST = 1
+"""The number of the first epoch or step of a text that is not the rest of another one."""
+
 
 class LineAbove(NamedTuple):
     """A line that waits for a counter: the number of its kind, where it begins, and its bytes as Latin-1.

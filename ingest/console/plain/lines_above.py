@@ -22,6 +22,7 @@ from holter.ingest.console.line.line_tokens import split_numbers
 from holter.ingest.console.line.line_words import ENDS
 from holter.ingest.console.plain.initial_results import initial_results, is_waiting, results_before_steps
 from holter.ingest.console.plain.kept_lines import (
+    LAST_OF_FIRST,
     KnownLine,
     LineAbove,
     is_measured,
@@ -39,8 +40,6 @@ from holter.ingest.metric_names import is_metric_name
 
 _MOST_LINES = 64
 _LONGEST = 500
-_LAST_OF_FIRST = 1
-"""The number of the first epoch or step of a text that is not the rest of another one."""
 
 _LONGEST_LINE_END = 2
 
@@ -178,9 +177,9 @@ def _lines_above_first(
         del state["above"]
         return []
     may_be_first = not (shape.is_record or shape.split) and _step_of(known) == at
-    if "first" not in above and (ends or at <= _LAST_OF_FIRST or may_be_first):
+    if "first" not in above and (ends or at <= LAST_OF_FIRST or may_be_first):
         above["first"], above["ends"] = at, ends
-        if not ends and at > _LAST_OF_FIRST:
+        if not ends and at > LAST_OF_FIRST:
             above["unconfirmed"] = []
         counts_epochs = {field.counter for field in shape.counters} == {Counter.EPOCH}
         is_epoch = counts_epochs and not (ends or shape.is_record)

@@ -8,13 +8,12 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import DialectState
-from holter.ingest.console.plain.kept_lines import KnownLine, LineAbove, known_line
+from holter.ingest.console.plain.kept_lines import LAST_OF_FIRST, KnownLine, LineAbove, known_line
 from holter.ingest.console.plain.plain_line import counts_of
 from holter.ingest.console.steps.step_axis import known_axis, position
 
 _COMMENT = re.compile(r"\s{0,8}(?:#{1,3}|//|;|%|--) ?(?=\w)")
 _NOTE = "note"
-_LAST_OF_FIRST = 1
 
 
 def has_note(state: DialectState) -> bool:
@@ -27,7 +26,7 @@ def holds_note(line: str, place: LineAbove, state: DialectState) -> bool:
     if _NOTE in state or _COMMENT.match(line) is None or position(known_axis(state)) is not None:
         return False
     known = known_line(line)
-    if not known.shape.is_record or (_number(known) or 0) <= _LAST_OF_FIRST:
+    if not known.shape.is_record or (_number(known) or 0) <= LAST_OF_FIRST:
         return False
     state[_NOTE] = place
     return True
