@@ -76,7 +76,7 @@ def work(tasks: queue.SimpleQueue[Task], folder: Path, rows: list[str]) -> None:
                 outcome = _failed(host, run, error)
             cells = (
                 version, scenario, outcome.sent, outcome.stored, "yes" if outcome.exact else "NO",
-                outcome.attempts, outcome.exit_code, f"{time.monotonic() - began:.0f}", outcome.note,
+                len(outcome.attempts), outcome.exit_code, f"{time.monotonic() - began:.0f}", outcome.note,
             )  # fmt: skip
             rows.append("| " + " | ".join(map(str, cells)) + " |")
             print(rows[-1], flush=True)
@@ -93,7 +93,7 @@ def _all(tasks: queue.SimpleQueue[Task]) -> Iterator[Task]:
 def _failed(host: TrackerHost, run: str, error: Exception) -> FaultOutcome:
     host.proxy.heal()
     text = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-    return FaultOutcome(sent=-1, stored=host.rows(run), exact=False, attempts=-1, exit_code=-1, note=text)
+    return FaultOutcome(sent=-1, stored=host.rows(run), exact=False, exit_code=-1, note=text)
 
 
 def main() -> int:

@@ -53,9 +53,10 @@ _LOGGING_VARIABLES = ("host", "program", "repo", "commit", "jobProgram")
 def upsert_run(call: GraphqlCall) -> dict[str, Any]:
     """Create a run or change what describes it; variables that are null change nothing.
 
-    A client that logs names the run; `wandb.Api()` states the id of one that exists.
+    A client that logs names the run, and states its id besides where it resumes one; `wandb.Api()` states
+    the id alone.
     """
-    if identity := call.text("id"):
+    if (identity := call.text("id")) and not call.text("name"):
         return _update_by_id(call, identity)
     run, is_new = _named_run(call)
     with RUN_LOCKS.locked(run.project, run.name):

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -51,13 +51,17 @@ class WandbClient:
 
 @dataclass(frozen=True, kw_only=True)
 class FaultOutcome:
-    """How many rows a client logged, and how many are stored; `exact`: each once and with its values."""
+    """How many rows a client logged, and how many are stored; `exact`: each once and with its values.
+
+    `launches`: the first steps of the launches that logged them; `attempts`: those of the stored attempts.
+    """
 
     sent: int
     stored: int
     exact: bool
-    attempts: int
     exit_code: int
+    launches: tuple[int, ...] = (0,)
+    attempts: tuple[int, ...] = ()
     note: str = ""
 
 
@@ -141,9 +145,15 @@ class WandbTraining:
         return steps
 
     def outcome(
-        self, steps: Sequence[int], exit_code: int, *, prefix: str = "", note: str = ""
+        self,
+        steps: Sequence[int],
+        exit_code: int,
+        *,
+        launches: Iterable[int] = (0,),
+        prefix: str = "",
+        note: str = "",
     ) -> FaultOutcome:
-        """Compare what is stored with the rows of these steps."""
+        """Compare what is stored with the rows of these steps, and of launches from these steps on."""
         expected: dict[str, dict[int, list[float]]] = {}
         for step in steps:
             for name, value in wandb_program.row(step, self.client.metrics).items():
@@ -155,8 +165,9 @@ class WandbTraining:
             sent=len(steps),
             stored=self.host.rows(self.run, f"{prefix}loss"),
             exact=exact,
-            attempts=len(self.host.spans(self.run)),
             exit_code=exit_code,
+            launches=tuple(launches),
+            attempts=tuple(first for first, _ in self.host.spans(self.run)),
             note=note,
         )
 
@@ -177,7 +188,7 @@ def normal(training: WandbTraining) -> FaultOutcome:
         training.log(training.launch_of(0)),
         training.log(training.launch_of(rows, init={"resume": "must"})),
     ]
-    return training.outcome(range(2 * rows), max(codes, key=abs))
+    return training.outcome(range(2 * rows), max(codes, key=abs), launches=(0, rows))
 
 
 @contextmanager
@@ -252,25 +263,25 @@ def resumed_with_rollback(training: WandbTraining) -> FaultOutcome:
     """Five resumes, each from a checkpoint before the end of the launch before."""
     rows = training.client.rows
     retained = rows * 4 // 5
-    launches = [
-        training.launch_of(number * retained, step_metric=True, init={"resume": "allow"})
-        for number in range(6)
-    ]
+    begins = [number * retained for number in range(6)]
+    launches = [training.launch_of(first, step_metric=True, init={"resume": "allow"}) for first in begins]
     in_one = training.client.one_process
     codes = [training.log(*launches)] if in_one else [training.log(launch) for launch in launches]
-    steps = [step for number in range(6) for step in range(number * retained, number * retained + rows)]
+    steps = [step for first in begins for step in range(first, first + rows)]
     incidents = training.host.incidents(training.run)
-    return training.outcome(steps, max(codes, key=abs), note=f"incidents: {incidents or 'none'}")
+    note = f"incidents: {incidents or 'none'}"
+    return training.outcome(steps, max(codes, key=abs), launches=begins, note=note)
 
 
 def rewound(training: WandbTraining) -> FaultOutcome:
     """A run is continued from one of its steps by `resume_from`: what was after it becomes a ghost branch."""
     rows = training.client.rows
     codes = [training.log(training.launch_of(0))]
-    point = {"resume_from": f"{training.run}?_step={rows // 2}"}
-    codes.append(training.log(training.launch_of(rows // 2 + 1, init=point)))
-    steps = [*range(rows), *range(rows // 2 + 1, rows // 2 + 1 + rows)]
-    return training.outcome(steps, max(codes, key=abs))
+    again = rows // 2 + 1
+    point = {"resume_from": f"{training.run}?_step={again - 1}"}
+    codes.append(training.log(training.launch_of(again, init=point)))
+    steps = [*range(rows), *range(again, again + rows)]
+    return training.outcome(steps, max(codes, key=abs), launches=(0, again))
 
 
 def shared(training: WandbTraining) -> FaultOutcome:
@@ -286,8 +297,8 @@ def shared(training: WandbTraining) -> FaultOutcome:
         sent=sum(one.sent for one in outcomes),
         stored=sum(one.stored for one in outcomes),
         exact=all(one.exact for one in outcomes),
-        attempts=outcomes[0].attempts,
         exit_code=code,
+        attempts=outcomes[0].attempts,
     )
 
 
@@ -307,7 +318,7 @@ def stopped(training: WandbTraining) -> FaultOutcome:
     first = host.rows(training.run)
     resumed = training.log(training.launch_of(first, rows, init={"resume": "must"}))
     note = f"after {seconds:.1f} s with code {code}; {described}"
-    return training.outcome(range(first + rows), resumed, note=note)
+    return training.outcome(range(first + rows), resumed, launches=(0, first), note=note)
 
 
 def stop_run(host: TrackerHost, run: str) -> None:

@@ -175,6 +175,17 @@ def test_a_request_to_stop_is_answered_until_the_run_is_resumed(wandb: ProtocolC
     assert wandb.run("a")["stop"] is None
 
 
+def test_a_launch_begins_where_a_client_resumes_by_name_and_id(wandb: ProtocolClient) -> None:
+    wandb.upsert("a")
+    wandb.history("a", 0, rows(0, 3, 1000.0))
+    wandb.resume("a")
+    wandb.graphql("UpsertBucket", id=wandb.run("a")["id"], name="a", project="demo", host="node7")
+    wandb.history("a", 3, rows(3, 4, 2000.0))
+    assert [(each["first_step"], each["last_step"]) for each in wandb.run("a")["strip"]["attempts"]] == [
+        (0, 2), (3, 6),
+    ]  # fmt: skip
+
+
 def test_media_are_discarded_and_noted_once(wandb: ProtocolClient) -> None:
     picture = {"_type": "image-file", "path": "media/a.png", "size": 3}
     wandb.history("a", 0, rows(0, 3, 1000.0, picture=picture))

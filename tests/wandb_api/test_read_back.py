@@ -147,7 +147,7 @@ def test_a_wrong_filter_is_named(wandb: ProtocolClient, filters: Any, reason: st
 def test_tags_are_changed_by_id_and_the_end_of_the_run_stays(wandb: ProtocolClient) -> None:
     log(wandb, "a", [{"loss": 1.0}], config=json.dumps({"lr": {"value": 0.1}}))
     run = of_run(wandb, "Run")
-    wandb.graphql("UpsertBucket", id=run["id"], name="a", tags=["good"], config=run["config"])
+    wandb.graphql("UpsertBucket", id=run["id"], tags=["good"], config=run["config"])
     after = of_run(wandb, "Run")
     assert after == run | {"tags": ["good"]}
 
@@ -159,11 +159,13 @@ def test_a_key_that_may_only_log_reads_and_changes_nothing(sqlite_url: str, serv
             key = tokens.create(session, "job", now=0.0)
         context.authenticator.refresh()
         header = {"Authorization": f"Basic {base64.b64encode(f'api:{key}'.encode()).decode()}"}
-        variables = {"name": "a", "project": "demo", "id": "x"}
+        by_name = {"name": "a", "project": "demo"}
+        requests = {"UpsertBucket": {"id": "x"}, "StopRun": {"id": "x"}}
         names = ("Run", "Runs", "GetProjects", "GetProject", "HistoryPage", "RunFullHistory", "RunFiles",
                  "RunSampledHistory", "RunHistoryKeys", "RunParquetHistory", "UpsertBucket", "DeleteRun",
                  "StopRun")  # fmt: skip
         for name in names:
+            variables = requests.get(name, by_name)
             body = {"operationName": name, "query": f"query {name}", "variables": variables}
             answer = httpx.post(f"{address}/graphql", json=body, headers=header, timeout=60)
             assert (answer.status_code, "may only log" in answer.text) == (403, True), name
