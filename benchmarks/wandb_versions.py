@@ -76,7 +76,7 @@ def work(tasks: queue.SimpleQueue[Task], folder: Path, rows: list[str]) -> None:
                 outcome = _failed(host, run, error)
             cells = (
                 version, scenario, outcome.sent, outcome.stored, "yes" if outcome.exact else "NO",
-                len(outcome.attempts), outcome.exit_code, f"{time.monotonic() - began:.0f}", outcome.note,
+                _attempts(outcome), outcome.exit_code, f"{time.monotonic() - began:.0f}", outcome.note,
             )  # fmt: skip
             rows.append("| " + " | ".join(map(str, cells)) + " |")
             print(rows[-1], flush=True)
@@ -88,6 +88,12 @@ def _all(tasks: queue.SimpleQueue[Task]) -> Iterator[Task]:
             yield tasks.get_nowait()
         except queue.Empty:
             return
+
+
+def _attempts(outcome: FaultOutcome) -> str:
+    """How many attempts are stored, and where they begin if not with the launches."""
+    count = str(len(outcome.attempts))
+    return count if outcome.attempts == outcome.launches else f"{count} from {outcome.attempts}: NO"
 
 
 def _failed(host: TrackerHost, run: str, error: Exception) -> FaultOutcome:
