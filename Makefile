@@ -29,7 +29,7 @@ test-frameworks: .venv/test.done  ## the plug-ins with real frameworks, which ar
 	@HOLTER_FRAMEWORKS_PYTHON=$(FRAMEWORKS)/bin/python $(BIN)/pytest -q tests/frameworks
 
 test-patterns: .venv/test.done  ## every pattern of the formats against worst-case texts of 64 Ki characters
-	@HOLTER_TEST_PATTERN_KIB=64 $(BIN)/pytest -q tests/ingest/test_linear_patterns.py
+	@HOLTER_TEST_PATTERN_KIB=64 $(BIN)/pytest -q tests/ingest/all_formats/test_linear_patterns.py
 
 explore: .venv/test.done  ## the tests of properties with other examples each time; `make test` has the same each time
 	@$(BIN)/pytest -q -n auto --dist loadfile -m hypothesis --hypothesis-profile=exploring

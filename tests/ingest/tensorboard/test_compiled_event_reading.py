@@ -26,7 +26,7 @@ from holter.ingest.tensorboard.records import RecordWalker, masked_crc, masked_c
 pytestmark = pytest.mark.slow
 
 NAME = "events.out.tfevents.1700000000.node7.4711.0"
-DATA = Path(__file__).parents[1] / "data" / "tensorboard"
+DATA = Path(__file__).parents[2] / "data" / "tensorboard"
 FILES = sorted(DATA.rglob("events*"))
 SMALL = [path for path in FILES if path.stat().st_size < 5000]
 

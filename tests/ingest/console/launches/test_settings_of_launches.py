@@ -18,7 +18,7 @@ from holter.ingest.offline.read_run import read_run
 from holter.ingest.tailing.follower import Follower
 from holter.types import Batch, ConfigKey, ConfigValue
 
-DATA = Path(__file__).parents[1] / "data" / "console"
+DATA = Path(__file__).parents[3] / "data" / "console"
 
 
 def by_name(config: Any, **labels: str) -> dict[str, dict[int, ConfigValue]]:

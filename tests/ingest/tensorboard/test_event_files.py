@@ -27,7 +27,7 @@ from holter.ingest.tensorboard.records import masked_crc
 from holter.types import SeriesKey
 
 NAME = "events.out.tfevents.1700000000.node7.4711.0"
-DATA = Path(__file__).parents[1] / "data" / "tensorboard"
+DATA = Path(__file__).parents[2] / "data" / "tensorboard"
 
 
 def framed(data: bytes) -> bytes:

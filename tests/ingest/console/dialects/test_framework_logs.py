@@ -14,7 +14,7 @@ from holter.ingest.console.text.values import parse_number
 from holter.ingest.offline.read_run import read_run
 from holter.types import SeriesKey
 
-DATA = Path(__file__).parents[1] / "data" / "console"
+DATA = Path(__file__).parents[3] / "data" / "console"
 
 
 @pytest.fixture

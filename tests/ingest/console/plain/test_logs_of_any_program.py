@@ -10,7 +10,7 @@ import pytest
 
 from holter.ingest.console.plain.plain_line import parse_plain_line
 
-DATA = Path(__file__).parents[1] / "data" / "console"
+DATA = Path(__file__).parents[3] / "data" / "console"
 
 
 @pytest.fixture

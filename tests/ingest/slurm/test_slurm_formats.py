@@ -13,7 +13,7 @@ from holter.detectors.launch_checks import run_launch_checks
 from holter.ingest.offline.read_run import read_run
 from holter.ingest.slurm.settings import MAX_NODES, expand_node_list
 
-DATA = Path(__file__).parents[1] / "data" / "slurm"
+DATA = Path(__file__).parents[2] / "data" / "slurm"
 CLOCK = {"steps": "milliseconds"}
 
 

@@ -12,7 +12,7 @@ from holter.ingest import formats
 from holter.ingest.offline.read_run import read_run
 from holter.types import ConfigKey
 
-DATA = Path(__file__).parents[1] / "data" / "collectives"
+DATA = Path(__file__).parents[2] / "data" / "collectives"
 STEPS = {"steps": "RAS reports"}
 
 

@@ -17,7 +17,7 @@ from holter.ingest.tailing.follower import Follower
 from holter.ingest.trainers.trainer_state import TrainerState
 from holter.types import ConfigKey, SeriesKey
 
-DATA = Path(__file__).parents[1] / "data" / "structured"
+DATA = Path(__file__).parents[2] / "data" / "structured"
 REAL_STATE = DATA / "checkpoint-500" / "trainer_state.json"
 LOSS = SeriesKey("train/loss")
 

@@ -21,7 +21,7 @@ from holter.ingest.telemetry.nvidia_smi import NvidiaSmi
 from holter.ingest.telemetry.timestamped import TimestampParser
 from holter.types import ConfigKey, SeriesKey, labels_of
 
-DATA = Path(__file__).parents[1] / "data" / "telemetry"
+DATA = Path(__file__).parents[2] / "data" / "telemetry"
 CLOCK = {"steps": "milliseconds"}
 
 

@@ -128,7 +128,7 @@ def test_a_pattern_that_cannot_be_used_is_reported_with_the_name_of_its_setting(
 
 
 def test_the_format_that_the_documentation_shows_reads_a_log(tmp_path: Path) -> None:
-    page = (Path(__file__).parents[2] / "docs/formats.md").read_text()
+    page = (Path(__file__).parents[3] / "docs/formats.md").read_text()
     shown = page.partition("## Custom formats")[2].partition("```toml\n")[2].partition("```")[0]
     (tmp_path / "holter.toml").write_text(shown)
     (tmp_path / "acme.log").write_bytes(TEXT)

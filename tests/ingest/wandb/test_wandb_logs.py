@@ -17,7 +17,7 @@ from holter.ingest.wandb.leveldb import BLOCK, MAGIC, walk_records
 from holter.ingest.wandb.protobuf import Record
 from holter.types import Batch, ConfigKey
 
-DATA = Path(__file__).parents[1] / "data" / "wandb"
+DATA = Path(__file__).parents[2] / "data" / "wandb"
 CLIENTS = ["offline_wandb-0.15.12.wandb", "offline_wandb-0.19.11.wandb"]
 
 

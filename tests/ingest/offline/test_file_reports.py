@@ -14,7 +14,7 @@ from holter.ingest.offline.read_run import read_run
 from holter.settings import load
 from holter.types import SeriesKey
 
-DATA = Path(__file__).parents[1] / "data" / "console"
+DATA = Path(__file__).parents[2] / "data" / "console"
 
 
 def test_a_file_that_is_read_shows_its_format_series_and_steps(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from holter.ingest.stdout.system_text import NCCL_DIALECT
 KINDS = tuple(kind for dialect in console_dialects() for kind in dialect.followed_by(NCCL_DIALECT).kinds)
 TEXTS = sorted(
     file
-    for file in (Path(__file__).parents[1] / "data").rglob("*")
+    for file in (Path(__file__).parents[3] / "data").rglob("*")
     if file.suffix in {".log", ".out", ".txt"}
 )
 

@@ -12,7 +12,7 @@ import pytest
 from holter.ingest.offline.read_run import read_run
 from holter.types import SeriesKey
 
-DATA = Path(__file__).parents[1] / "data"
+DATA = Path(__file__).parents[2] / "data"
 
 
 def test_a_restarted_run_of_real_attempts_is_one_run_of_two(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from holter.ingest import formats
 from holter.ingest.communication.labels import parse_size, size_class
 from holter.ingest.communication.safe_pickle import UnsafePickleError, loads
 
-DATA = Path(__file__).parents[1] / "data" / "collectives"
+DATA = Path(__file__).parents[2] / "data" / "collectives"
 
 
 def read_sample(reading: Any, name: str) -> Any:

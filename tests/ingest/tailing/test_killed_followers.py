@@ -22,7 +22,7 @@ from holter.types import SeriesKey
 
 pytestmark = pytest.mark.slow
 
-PROGRAM = Path(__file__).parents[1] / "support" / "tailing_program.py"
+PROGRAM = Path(__file__).parents[2] / "support" / "tailing_program.py"
 STEPS = 600
 
 

@@ -21,7 +21,7 @@ from holter.ingest.offline.read_run import read_run
 from holter.ingest.tailing.follower import Follower
 from holter.types import Batch, ConfigKey, ConfigValue, Unreadable
 
-DATA = Path(__file__).parents[1] / "data" / "settings"
+DATA = Path(__file__).parents[2] / "data" / "settings"
 TABLE = "step,loss\n0,3.5\n10,3.25\n"
 
 

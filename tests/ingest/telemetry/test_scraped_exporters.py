@@ -17,7 +17,7 @@ from holter.types import Delivery, SeriesKey
 from tests.support.metrics_exporter import NODE, exporter, page
 from tests.support.waiting import wait_for
 
-DATA = Path(__file__).parents[1] / "data" / "telemetry"
+DATA = Path(__file__).parents[2] / "data" / "telemetry"
 DCGM = (DATA / "dcgm-exporter.prom").read_bytes()
 
 

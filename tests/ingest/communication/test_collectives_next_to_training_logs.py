@@ -22,7 +22,7 @@ from holter.ingest.offline.read_run import read_run
 from holter.ingest.tailing.follower import Follower
 from holter.types import Kind, SeriesKey
 
-DATA = Path(__file__).parents[1] / "data"
+DATA = Path(__file__).parents[2] / "data"
 RANKS = 8
 BEGIN = 1_748_030_377.0
 
