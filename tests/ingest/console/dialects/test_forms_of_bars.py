@@ -339,3 +339,12 @@ def test_the_first_epoch_of_keras_may_lack_its_heading(tmp_path: Path) -> None:
     text = epoch.format(1) + "".join(f"Epoch {n}/3\n{epoch.format(n)}" for n in (2, 3))
     assert steps_of(read_log(tmp_path, text)) == {"loss": [0, 1, 2], "val_loss": [0, 1, 2]}
     assert steps_of(read_log(tmp_path, "".join(map(epoch.format, N))))["loss"] == [0, 1, 2]
+
+
+def test_values_of_a_callback_above_the_bar_are_of_the_epoch_of_the_heading(tmp_path: Path) -> None:
+    text = "".join(
+        f"Epoch {n}/4\n - val_f1: 0.4{n} - val_recall: 0.5{n}\n125/125 - 3s - loss: 1.{n} - val_loss: 1.2\n"
+        for n in range(1, 5)
+    )
+    names = ("loss", "val_loss", "val_f1", "val_recall")
+    assert_steps(tmp_path, text, {name: [0, 1, 2, 3] for name in names})

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.log_runs import assert_steps
+from tests.support.log_runs import assert_steps, read_log, steps_of
 
 N = range(1, 5)
 
@@ -183,3 +183,39 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_lines_of_libraries_are_at_their_steps(tmp_path: Path, case: str) -> None:
     assert_steps(tmp_path, *CASES[case])
+
+
+def test_results_to_copy_are_of_their_task(tmp_path: Path) -> None:
+    prefix = "[03/05 14:02:51 d2.evaluation.testing]: copypaste: "
+    text = "".join(
+        f"[03/05 14:02:11 d2.utils.events]:  eta: 0:12:31  iter: {n}99  total_loss: 2.{n}  lr: 0.0{n}\n"
+        + "".join(
+            f"{prefix}Task: {task}\n{prefix}AP,AP50,AP75\n{prefix}3{n}.{share},4{n}.5,nan\n"
+            for task, share in (("bbox", 25), ("segm", 75))
+        )
+        for n in N
+    )
+    run = read_log(tmp_path, text)
+    steps = [199, 299, 399, 499]
+    names = {f"val/{task}/{name}" for task in ("bbox", "segm") for name in ("AP", "AP50", "AP75")}
+    assert steps_of(run) == {name: steps for name in {*names, "total_loss", "lr"}}
+    values = {key.metric: points.value.tolist() for key, points in run.data.series.items()}
+    assert values["val/segm/AP"] == [31.75, 32.75, 33.75, 34.75]
+
+
+def test_the_loss_of_an_evaluation_hides_none_of_the_training_of_nanogpts_lines(tmp_path: Path) -> None:
+    lines = [
+        f"iter {n}: loss 3.{n}, time 19.{n}ms, mfu 0.19%, lr {n}.00e-04, grad_norm 1.{n}(clipped to 1.0)\n"
+        f"iter {n}: loss(train) nan, loss(val) 2.{n}, best_loss(val) 2.{n}\n"
+        for n in N
+    ]
+    run = read_log(tmp_path, "".join(lines))
+    values = {key.metric: series.value.tolist() for key, series in run.data.series.items()}
+    assert values.keys() == {
+        *("loss", "step_time (ms)", "mfu(%)", "lr", "grad_norm"),
+        *("eval/train_loss", "val/loss", "val/best_loss"),
+    }
+    assert values["loss"] == [3.1, 3.2, 3.3, 3.4]
+    assert values["lr"] == [1e-4, 2e-4, 3e-4, 4e-4]
+    assert values["grad_norm"] == [1.1, 1.2, 1.3, 1.4]
+    assert len(values["eval/train_loss"]) == len(N)

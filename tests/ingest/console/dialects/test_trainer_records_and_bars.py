@@ -135,3 +135,14 @@ def test_a_trainer_whose_epoch_goes_back_was_started_again(tmp_path: Path) -> No
     assert steps_of(run)["train/loss"] == [*range(1, 6), *range(1, 14)]
     twice = read_log(tmp_path, "".join(line * 2 for line in launches[1]))
     assert steps_of(twice)["train/loss"] == [*range(1, 14)]
+
+
+def test_results_of_a_trainer_without_any_record_are_at_their_epoch(tmp_path: Path) -> None:
+    text = (
+        "***** train metrics *****\n  epoch       =        4.0\n  train_loss  =     0.5\n"
+        "***** eval metrics *****\n  epoch         =        4.0\n  eval_samples  =        872\n"
+        "  eval_runtime  = 0:00:12.34\n  eval_loss     =     0.25\n"
+    )
+    run = read_log(tmp_path, text)
+    values = {key.metric: (s.step.tolist(), s.value.tolist()) for key, s in run.data.series.items()}
+    assert values == {"train/loss": ([4], [0.5]), "eval/loss": ([4], [0.25])}

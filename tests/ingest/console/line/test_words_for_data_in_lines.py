@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support.log_runs import assert_steps, read_log, steps_of
 
 N = range(1, 4)
+
+ROWS = "      {epoch}    50         {a}         1.56\n      {epoch}   100         {b}         1.08\n"
 
 CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
     "the data before what is counted in parentheses": (
@@ -145,6 +149,51 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"t.py:577] [Train {n}0/99] {{'train_loss': 0.{n}, 'loss_scale': 1.0}}\n" for n in N),
         {"train_loss": [10, 20, 30], "loss_scale": [10, 20, 30]},
     ),
+    "an evaluation with the means of the weights": (
+        "".join(
+            f"Train: {n} [   0/100 (  0%)]  Loss: 2.{n}\nTrain: {n} [  99/100 (100%)]  Loss: 1.{n}\n"
+            + "".join(
+                f"{data}: [  24/24]  Loss: {n}.5 ({n}.4)  Acc@1: 5{n}.5 (5{n}.4)\n"
+                for data in ("Test", "Test (EMA)")
+            )
+            for n in range(3)
+        ),
+        {
+            **{name: [0, 99, 100, 199, 200, 299] for name in ("Loss", "epoch")},
+            **{
+                f"{data}/{name}": [99, 199, 299]
+                for data in ("test", "test/ema")
+                for name in ("Loss", "Loss/mean", "Acc@1", "Acc@1/mean")
+            },
+        },
+    ),
+    "the data above the names of the columns": (
+        "".join(
+            "training\n# Epoch batch         loss       loss_f\n"
+            + ROWS.format(epoch=n, a=f"1.{n}", b=f"0.{n}")
+            + "\nvalidation\n# Epoch batch         loss       loss_f\n"
+            + f"      {n}    10          2.{n}         2.37\n\n"
+            for n in range(3)
+        ),
+        {
+            **{name: [50, 100, 150, 200, 250, 300] for name in ("loss", "loss_f")},
+            **{f"validation/{name}": [100, 200, 300] for name in ("loss", "loss_f")},
+        },
+    ),
+    "the data behind a tag and `on`": (
+        "".join(
+            f"<trainer> on training set:\n<trainer> online epoch # {n} [batchSize = 10]\n"
+            f" + average row correct: 4{n}.5%\n + global correct: 5{n}.5%\n"
+            "<trainer> saving network to out.net\n"
+            f"<trainer> on testing Set:\n + average row correct: 3{n}.5%\n + global correct: 2{n}.5%\n"
+            for n in range(1, 5)
+        ),
+        {
+            f"{data}{name}": [*range(1, 5)]
+            for data in ("", "testing/")
+            for name in ("average row correct", "global correct")
+        },
+    ),
 }
 
 
@@ -213,3 +262,88 @@ def test_data_before_the_epoch_are_those_of_its_metrics(tmp_path: Path) -> None:
 def test_names_say_of_which_data_they_are(tmp_path: Path, line: str, names: set[str]) -> None:
     text = "".join(line.format(n) + "\n" for n in N)
     assert steps_of(read_log(tmp_path, text)) == {name: [*N] for name in names}
+
+
+def test_numbers_without_data_in_their_names_are_of_the_evaluation_that_their_line_begins_with(
+    tmp_path: Path, reading: Any
+) -> None:
+    lines = [
+        line
+        for n in range(1, 5)
+        for line in (
+            f"INFO: Epoch {n:03}: loss 5.{n} | lr 0.01 | num_words 13.{n} | batch_size 10 | clip 1\n",
+            f"INFO: Epoch {n:03}: valid_loss 4.{n} | lr 0.01 | num_words 25.{n} | batch_size 50\n",
+        )
+    ]
+    content = "".join(lines).encode()
+    run = read_log(tmp_path, content)
+    values = {key.metric: series.value.tolist() for key, series in run.data.series.items()}
+    assert values["num_words"] == [13.1, 13.2, 13.3, 13.4]
+    assert values["valid/num_words"] == [25.1, 25.2, 25.3, 25.4]
+    assert values["batch_size"] == [10] * 4
+    assert values["valid/batch_size"] == [50] * 4
+    assert values["valid_loss"] == [4.1, 4.2, 4.3, 4.4]
+    assert "valid/lr" not in values
+    complete = reading.read_complete("run.log", content)
+    assert reading.read_growing("run.log", content, [*accumulate(map(len, lines))]) == complete
+
+
+def test_numbers_behind_those_of_an_evaluation_keep_their_names_where_no_line_of_the_training_has_them(
+    tmp_path: Path,
+) -> None:
+    text = "".join(
+        f"Epoch {n} loss: 0.{n} acc: 0.9\nEpoch {n} val_loss: 0.5 time: 3.{n}\n" for n in range(1, 5)
+    )
+    assert steps_of(read_log(tmp_path, text)).keys() == {"loss", "acc", "val_loss", "time"}
+
+
+@pytest.mark.parametrize(
+    ("train", "test", "names"),
+    [
+        ("Train. Acc.: 9{n}% | Loss: 0.{n}", "Test. Acc.: 8{n}% | Loss: 1.{n}", "Test. Acc.,Test. Loss"),
+        ("[TRAIN_SET] Acc: 9{n} Loss: 0.{n}", "[TEST_SET] Acc: 8{n} Loss: 1.{n}", "test/Acc,test/Loss"),
+        ("(train_phase) acc 9{n}, loss 0.{n}", "(val_phase) acc 8{n}, loss 1.{n}", "val/acc,val/loss"),
+        ("train-set acc: 9{n}, loss: 0.{n}", "test-set acc: 8{n}, loss: 1.{n}", "test-set acc,test-set loss"),
+    ],
+)
+@pytest.mark.parametrize("begin", ["Epoch {n}/4 | ", "Epoch {n}/4\n"])
+def test_the_word_for_the_data_before_a_line_is_that_of_all_its_numbers(
+    tmp_path: Path, *, train: str, test: str, names: str, begin: str
+) -> None:
+    again = begin if begin.endswith("| ") else ""
+    text = "".join(f"{begin}{train}\n{again}{test}\n".replace("{n}", str(n)) for n in range(1, 5))
+    values = {
+        key.metric: points.value.tolist() for key, points in read_log(tmp_path, text).data.series.items()
+    }
+    accuracy, loss = names.split(",")
+    assert values[accuracy] == [81, 82, 83, 84]
+    assert values[loss] == [1.1, 1.2, 1.3, 1.4]
+    [of_training] = [name for name in values if name.lower() == "loss"]
+    assert values[of_training] == [0.1, 0.2, 0.3, 0.4]
+
+
+def test_data_with_a_tab_before_their_number_are_read_below_an_epoch(tmp_path: Path) -> None:
+    run = read_log(tmp_path, "".join(f"Epoch {n}\nTrain\t0.{9 - n}\nVal\t0.{8 - n}\n" for n in range(1, 5)))
+    assert steps_of(run) == {"Train": [1, 2, 3, 4], "Val": [1, 2, 3, 4]}
+
+
+@pytest.mark.parametrize("brackets", ["({})", " ({})", "[{}]", " [{}]", "{{{}}}", " {{{}}}"])
+@pytest.mark.parametrize("data", ["val", "Test", "dev"])
+def test_metrics_are_of_the_data_in_brackets_of_any_kind(brackets: str, data: str, tmp_path: Path) -> None:
+    of_training, of_data = brackets.format("train"), brackets.format(data)
+    text = "".join(f"Epoch {n}: loss{of_training}=0.{n}, loss{of_data}=1.{n}\n" for n in (1, 2, 3))
+    assert steps_of(read_log(tmp_path, text)) == {"loss": [*(1, 2, 3)], f"{data.lower()}/loss": [*(1, 2, 3)]}
+
+
+def test_a_word_in_square_brackets_that_is_no_data_keeps_its_place(tmp_path: Path) -> None:
+    text = "".join(f"Epoch {n}: loss[train]=0.{n}, err [px]=1.{n}\n" for n in (1, 2, 3))
+    assert {*steps_of(read_log(tmp_path, text))} == {"loss", "err [px]"}
+
+
+@pytest.mark.parametrize("brackets", ["({})", "[{}]", " {{{}}}"])
+def test_metrics_below_an_epoch_are_of_the_data_in_their_brackets(brackets: str, tmp_path: Path) -> None:
+    text = "".join(
+        f"Epoch {n}\nLoss{brackets.format('train')}: 0.{n}\nLoss{brackets.format('val')}: 1.{n}\n"
+        for n in (1, 2, 3)
+    )
+    assert steps_of(read_log(tmp_path, text)) == {"Loss": [*(1, 2, 3)], "val/Loss": [*(1, 2, 3)]}

@@ -300,3 +300,14 @@ def test_the_best_value_that_a_line_of_a_checkpoint_repeats_is_none_of_the_last_
     epochs = "".join(f"Epoch {n}/5\nVal Loss = 1.{n}, Val Acc = 0.3{n}\n" for n in range(1, 6))
     steps = steps_of(read_log(tmp_path, epochs + "Loaded best model with val loss: 1.1\n"))
     assert steps == {"Val Loss": [*range(1, 6)], "Val Acc": [*range(1, 6)], "best/val loss": [5]}
+
+
+def test_a_line_of_several_values_is_no_result(tmp_path: Path) -> None:
+    text = "".join(
+        f"INFO:tensorflow:loss = 2.{n}, step = {n}00\nINFO:tensorflow:cls_loss = 1.{n}, norm = 10.{n}\n"
+        for n in N
+    )
+    run = read_log(tmp_path, text)
+    assert {name: steps_of(run)[name] for name in ("loss", "cls_loss")} == {
+        name: [100, 200, 300, 400] for name in ("loss", "cls_loss")
+    }

@@ -514,3 +514,32 @@ def test_a_heading_of_an_evaluation_may_be_behind_what_a_logger_prints(tmp_path:
     text += "[LINE:32] INFO     [2026-01-02 10:00:09,123]  valid: metrics for gestures\n"
     text += "[LINE:33] INFO     [2026-01-02 10:00:09,123]  {'accuracy': 0.85, 'f1_score': 0.86}\n"
     assert steps_of(read_log(tmp_path, text)).keys() == {"Loss", "valid/accuracy", "valid/f1_score"}
+
+
+def test_the_step_behind_results_is_theirs(tmp_path: Path) -> None:
+    for prefix in ("INFO:tensorflow:  ", "INFO:tensorflow:", "03/05/2024 14:02:31 - INFO - __main__ -     "):
+        text = "".join(
+            f"INFO:tensorflow:loss = 2.{n}, step = {n}000 (12.345 sec)\n"
+            f"INFO:tensorflow:***** Eval results *****\n{prefix}eval_accuracy = 0.7{n}\n"
+            f"{prefix}eval_loss = 0.5{n}\n{prefix}global_step = {n}000\n"
+            for n in range(1, 5)
+        )
+        steps = [1000, 2000, 3000, 4000]
+        assert_steps(tmp_path, text, {name: steps for name in ("loss", "eval_accuracy", "eval_loss")})
+
+
+def test_results_whose_like_were_below_headings_all_along_are_of_their_data_without_one(
+    tmp_path: Path,
+) -> None:
+    text = "".join(
+        f"Epoch {n}\nEpoch: [{n}][1/2] Loss 2.{n}\nEpoch: [{n}][2/2] Loss 1.{n}\n"
+        + "Start to evaluate...\n" * (n < 4)
+        + f"{{'ACC': 0.{n}, 'NMI': 0.3{n}}}\n"
+        for n in range(1, 5)
+    )
+    values = {
+        key.metric: points.value.tolist() for key, points in read_log(tmp_path, text).data.series.items()
+    }
+    assert values["evaluate/ACC"] == [0.1, 0.2, 0.3, 0.4]
+    assert values["evaluate/NMI"] == [0.31, 0.32, 0.33, 0.34]
+    assert "ACC" not in values

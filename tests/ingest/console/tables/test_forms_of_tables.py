@@ -385,3 +385,81 @@ def test_the_first_column_of_a_table_may_name_the_data(tmp_path: Path, between: 
     text = "".join(f"{between.join(row)}\n" for row in rows)
     names = [f"{split}{name}" for split in ("", "val/") for name in ("F1", "Accuracy")]
     assert steps_of(read_log(tmp_path, text)) == {name: [*range(1, 4)] for name in names}
+
+
+TABLES = (
+    "training\n# Epoch  batch  loss  f_mae\n"
+    + "".join(f"   {{n}}  {at}  {at}.5  {at}.25\n" for at in (1, 2, 3))
+    + "\n\n  Train   #   Epoch   wal   loss   f_mae\n! Train  {n}  1{n}.5  0.{n}  1.{n}\n"
+    + "! Validation  {n}  1{n}.7  2.{n}  3.{n}\n\n"
+)
+
+
+def test_rows_with_a_mark_name_their_data_below_a_table_of_batches(tmp_path: Path) -> None:
+    run = read_log(tmp_path, "".join(TABLES.format(n=n) for n in range(1, 7)))
+    steps = {key.metric: series.step.tolist() for key, series in run.data.series.items()}
+    ends = [3 * n for n in range(1, 7)]
+    assert (steps["loss"], run.attempts) == ([*range(1, 19)], 1)
+    means = ("epoch/loss", "epoch/f_mae", "wal", "validation/loss", "validation/f_mae", "validation/wal")
+    assert {name: steps[name] for name in means} == dict.fromkeys(means, ends)
+
+
+_PREFIX = "(2024-01-02 10:00:00.000 INFO) - "
+
+
+COLUMNS_OF_TABLES: dict[str, tuple[str, str, list[str]]] = {
+    "behind what a logger prints, with totals": (
+        f"{_PREFIX}main:    Epoch | Train loss | Time (seconds)\n",
+        f"{_PREFIX}train: {{n}}  / 200 | 0.{{n}} | 4{{n}}.5\n",
+        ["Train loss", "Time (seconds)"],
+    ),
+    "behind bars of a logger": (
+        "[INFO] 2024-01-02 10:00:00 | Epoch | Loss |\n",
+        "[INFO] 2024-01-02 10:00:00 | {n} | 2.{n} |\n",
+        ["Loss"],
+    ),
+    "without outer bars": ("Epoch|Loss|Acc\n", "{n}|2.{n}|0.{n}\n", ["Loss", "Acc"]),
+    "with the names above each row": ("", "Epoch|Loss|Acc\n{n}|2.{n}|0.{n}\n", ["Loss", "Acc"]),
+    "of episodes": ("| episode | reward | length |\n", "| {n} | 2.{n} | 12{n} |\n", ["reward", "length"]),
+    "in Chinese": ("| 轮次 | 损失 | 准确率 |\n", "| {n} | 2.{n} | 0.{n} |\n", ["损失", "准确率"]),
+    "with double lines": ("║ Epoch ║ Train Loss ║\n", "║ {n} ║ 2.{n} ║\n", ["Train Loss"]),
+    "with the data in a column": (
+        "| epoch | phase | loss |\n",
+        "| {n} | train | 2.{n} |\n| {n} | valid | 3.{n} |\n",
+        ["loss", "valid/loss"],
+    ),
+    "of tabs with the data in a column": (
+        "epoch\tphase\tloss\n",
+        "{n}\ttrain\t2.{n}\n{n}\tvalid\t3.{n}\n",
+        ["loss", "valid/loss"],
+    ),
+    "with spreads": ("| Epoch | Loss | Acc |\n", "| {n} | 2.{n}±0.1 | 0.{n} (0.9) |\n", ["Loss", "Acc"]),
+    "with an empty column": (
+        " Epoch  |  Batch  |  Train Loss  |  Val Acc  |  Elapsed\n",
+        "   {n}    |    -    |   0.{n}   |   8{n}.5   |   12.25\n",
+        ["Train Loss", "Val Acc", "Elapsed"],
+    ),
+    "without spaces": ("|epoch|loss|acc|\n|-|-|-|\n", "|{n}|2.{n}|0.{n}|\n", ["loss", "acc"]),
+    "behind bars and the place of a logger": (
+        "2024-01-02 10:00:00 | INFO | __main__:train:44 - | epoch | loss |\n",
+        "2024-01-02 10:00:00 | INFO | __main__:train:44 - | {n} | 2.{n} |\n",
+        ["loss"],
+    ),
+    "of the data in columns": (
+        "",
+        "Epoch {n}\n|      | train | val  |\n|------|-------|------|\n| loss | 2.{n} | 3.{n} |\n",
+        ["loss", "val/loss"],
+    ),
+    "behind a logger's prefix and spaces": (
+        "2024-01-02 10:00:00,123 - INFO -   Epoch    loss    val_loss\n",
+        "2024-01-02 10:00:00,123 - INFO -   {n}    2.{n}    3.{n}\n",
+        ["loss", "val_loss"],
+    ),
+}
+
+
+@pytest.mark.parametrize("table", COLUMNS_OF_TABLES)
+def test_numbers_of_tables_have_the_names_of_their_columns(table: str, tmp_path: Path) -> None:
+    heading, row, names = COLUMNS_OF_TABLES[table]
+    text = heading + "".join(row.format(n=n) for n in range(1, 7))
+    assert_steps(tmp_path, text, {name: [*range(1, 7)] for name in names})

@@ -47,6 +47,25 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             for name in ("loss", "epoch", "Accuracy of the network on the 500 test images")
         },
     ),
+    "a step in brackets before a part of the epoch": (
+        "".join(
+            f"I0305 14:05:1{n}.123456 14012345 writer.py:35] [{n}00] epoch={n * 0.5}, loss=2.{n}, lr=0.1\n"
+            for n in N
+        ),
+        {name: [100, 200, 300, 400] for name in ("epoch", "loss", "lr")},
+    ),
+    "a rank in brackets before the epoch": (
+        "".join(f"[0] epoch={n}, loss=2.{n}, lr=0.1\n" for n in N),
+        {name: [*N] for name in ("loss", "lr")},
+    ),
+    "words of a message before the step": (
+        "".join(
+            f"2024-03-05T14:0{n}:11.123456Z  INFO train{{epoch={n // 3}}}: trainer: batch done "
+            f"step={n}0 loss=1.{n} grad_norm=7.{n}\n"
+            for n in N
+        ),
+        {name: [10, 20, 30, 40] for name in ("epoch", "loss", "grad_norm")},
+    ),
 }
 
 
