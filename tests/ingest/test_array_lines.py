@@ -60,3 +60,12 @@ def test_lines_wait_for_the_end_of_their_array() -> None:
 def test_an_array_that_never_ends_holds_nothing_back() -> None:
     text = b"weights: [0.1 0.2\n" + b" 0.3 0.4\n" * 1000
     assert without_open_array(text) == text
+
+
+@pytest.mark.parametrize("end", ["", "\n", " 0.25\n", "\n 0.25\n"])
+def test_a_text_that_ends_within_an_array_is_read(end: str, tmp_path: Path) -> None:
+    text = "".join(f"Epoch {n} loss: 0.{n} iou: [0.5{n} 0.75]\n" for n in range(1, 7))
+    run = read_log(tmp_path, f"{text}Epoch 7 loss: 0.7 iou: [0.5{end}")
+    [loss] = [series for key, series in run.data.series.items() if key.metric == "loss"]
+    assert loss.step.tolist() == [*range(1, 8)]
+    assert not run.unreadable

@@ -292,3 +292,67 @@ def test_iterations_that_restart_with_each_epoch_continue_in_json_too(tmp_path: 
     assert run.attempts == 1
     assert run.data.series[SeriesKey("loss", ())].step.tolist() == [50 * n for n in range(1, 22)]
     assert run.data.series[SeriesKey("val/bbox_mAP", ())].step.tolist() == [350, 700, 1050]
+
+
+STEPS_BY_FORM: dict[str, tuple[str, dict[str, list[int]]]] = {
+    "batches behind an epoch without a name": (
+        "Epoch  {0},    50/  200; acc:   0.1{0}; ppl:  11.8; 5187 src tok/s\n"
+        "Epoch  {0},   200/  200; acc:   0.2{0}; ppl:  10.1; 5187 src tok/s\n"
+        "Train perplexity: 14.9\nValidation perplexity: 11.5\n",
+        {"ppl": [50, 200, 250, 400], "Train perplexity": [200, 400], "Validation perplexity": [200, 400]},
+    ),
+    "two brackets without a name": (
+        "[{0}/9][0/20]\tLoss_D: 1.6\tLoss_G: 4.{0}\n[{0}/9][10/20]\tLoss_D: 1.5\tLoss_G: 4.{0}\n",
+        {"Loss_D": [0, 10, 20, 30]},
+    ),
+    "batches at the beginning": (
+        "epoch {0}/2\n1/2, train_loss: 0.6{0}\n2/2, train_loss: 0.5{0}\n",
+        {"train_loss": [1, 2, 3, 4]},
+    ),
+    "steps before brackets": ("{0} [D loss: 0.6, acc.: 50.0%] [G loss: 0.{0}]\n", {"G loss": [1, 2]}),
+    "episodes": ("Episode {0}\tLast reward: 1{0}.0\tAverage reward: 9.5\n", {"Average reward": [1, 2]}),
+    "blocks below a heading": (
+        "########\n   Learning iteration {0}/300   \n\n        Total steps: 96\n"
+        "   Mean value loss: 0.4{0}\n   Mean episode length: 59.{0}\n--------\n",
+        {"Mean value loss": [1, 2], "Mean episode length": [1, 2]},
+    ),
+    "batches of an evaluation": (
+        "2024-01-01 10:00:00,093 - lib - INFO - Iter [{0}0/800]\tlr: 9.9e-03, loss_ce: 2.5, loss: 3.{0}\n"
+        "2024-01-01 10:00:09,093 - lib - INFO - Iter(val) [500]\tmIoU: 0.4{0}\n",
+        {"loss": [10, 20], "val/mIoU": [10, 20]},
+    ),
+    "epochs in parts": (
+        "[    INFO] - loss: 0.1{0}, global_step: {0}0, epoch: 0.{0}\n"
+        "[    INFO] - eval_loss: 0.5{0}, eval_accuracy: 0.8, epoch: 0.{0}\n",
+        {"loss": [10, 20], "eval_loss": [10, 20]},
+    ),
+    "steps of a dictionary": (
+        "{{'loss': 0.1{0}, 'learning_rate': 4.5e-05, 'global_step': {0}60, 'epoch': 2.{0}}}\n",
+        {"train/loss": [160, 260]},
+    ),
+    "the summary of COCO": (
+        "Epoch: [{0}]  [  0/50]  eta: 0:01:00  lr: 0.0001  loss: 36.{0} (37.1)\n"
+        " Average Precision  (AP) @[ IoU=0.50:0.95 | area=   all | maxDets=100 ] = 0.2{0}\n",
+        {"loss": [0, 50], "val/AP@0.50:0.95 all maxDets=100": [0, 50]},
+    ),
+    "metrics of a ranking": (
+        "INFO  epoch {0} training [time: 0.9s, train loss: 74.{0}]\nINFO  valid result: \n"
+        "recall@5 : 0.04    ndcg@5 : 0.05{0}    hit@20 : 0.4\n",
+        {"train loss": [1, 2], "valid/ndcg@5": [1, 2]},
+    ),
+    "braces that are no object": (
+        "{{| Epoch: {0} (58/58) | Loss: 4.{0} | 1.4 steps/s | Step: {0}k | }}\n",
+        {"Loss": [1000, 2000]},
+    ),
+}
+
+
+@pytest.mark.parametrize("form", STEPS_BY_FORM)
+def test_values_are_at_their_steps(tmp_path: Path, form: str) -> None:
+    """Every metric has a point at each step of the training that its line or the lines above state."""
+    lines, expected = STEPS_BY_FORM[form]
+    path = tmp_path / "out.log"
+    path.write_text("".join(lines.format(number) for number in (1, 2)))
+    series = read_run(path).data.series
+    found = {key.metric: column.step.tolist() for key, column in series.items()}
+    assert {name: found.get(name) for name in expected} == expected

@@ -26,3 +26,20 @@ def test_rows_of_epochs_have_the_names_above_them(
     )
     names = ("train/gpu_mem", "train/box", "train/obj", "train/total", "val/P", "val/R", "val/mAP@.5")
     assert steps_of(read_log(tmp_path, text)) == {name: [0, 1, 2] for name in names}
+
+
+def test_scores_of_masks_are_not_those_of_boxes(tmp_path: Path) -> None:
+    scores = "P          R      mAP50  mAP50-95"
+    text = "".join(
+        "      Epoch    GPU_mem   box_loss   seg_loss  Instances       Size\n"
+        f"        {n}/4      4.12G      1.{n}      2.461         17        640: 100%|####| 20/20\n"
+        f"           Class     Images  Instances      Box({scores})     Mask({scores}): 100%|##| 2/2\n"
+        f"             all         64        128      0.{n}1  0.{n}2  0.{n}3  0.{n}4"
+        f"  0.{n}5  0.{n}6  0.{n}7  0.{n}8\n"
+        for n in range(1, 5)
+    )
+    run = read_log(tmp_path, text)
+    assert {"val/P", "val/mAP50-95", "val/Mask/P", "val/Mask/mAP50-95"} < steps_of(run).keys()
+    values = {key.metric: points.value.tolist() for key, points in run.data.series.items()}
+    assert values["val/R"] == [0.12, 0.22, 0.32, 0.42]
+    assert values["val/Mask/R"] == [0.16, 0.26, 0.36, 0.46]

@@ -169,65 +169,6 @@ def test_indices_of_two_names_are_no_values(tmp_path: Path) -> None:
     assert_steps(tmp_path, "".join(lines), {"Val Dc 1": [*N], "Val Dc 2": [*N]})
 
 
-_PREFIX = "(2024-01-02 10:00:00.000 INFO) - "
-TABLES: dict[str, tuple[str, str, list[str]]] = {
-    "behind what a logger prints, with totals": (
-        f"{_PREFIX}main:    Epoch | Train loss | Time (seconds)\n",
-        f"{_PREFIX}train: {{n}}  / 200 | 0.{{n}} | 4{{n}}.5\n",
-        ["Train loss", "Time (seconds)"],
-    ),
-    "behind bars of a logger": (
-        "[INFO] 2024-01-02 10:00:00 | Epoch | Loss |\n",
-        "[INFO] 2024-01-02 10:00:00 | {n} | 2.{n} |\n",
-        ["Loss"],
-    ),
-    "without outer bars": ("Epoch|Loss|Acc\n", "{n}|2.{n}|0.{n}\n", ["Loss", "Acc"]),
-    "with the names above each row": ("", "Epoch|Loss|Acc\n{n}|2.{n}|0.{n}\n", ["Loss", "Acc"]),
-    "of episodes": ("| episode | reward | length |\n", "| {n} | 2.{n} | 12{n} |\n", ["reward", "length"]),
-    "in Chinese": ("| 轮次 | 损失 | 准确率 |\n", "| {n} | 2.{n} | 0.{n} |\n", ["损失", "准确率"]),
-    "with double lines": ("║ Epoch ║ Train Loss ║\n", "║ {n} ║ 2.{n} ║\n", ["Train Loss"]),
-    "with the data in a column": (
-        "| epoch | phase | loss |\n",
-        "| {n} | train | 2.{n} |\n| {n} | valid | 3.{n} |\n",
-        ["loss", "valid/loss"],
-    ),
-    "of tabs with the data in a column": (
-        "epoch\tphase\tloss\n",
-        "{n}\ttrain\t2.{n}\n{n}\tvalid\t3.{n}\n",
-        ["loss", "valid/loss"],
-    ),
-    "with spreads": ("| Epoch | Loss | Acc |\n", "| {n} | 2.{n}±0.1 | 0.{n} (0.9) |\n", ["Loss", "Acc"]),
-    "with an empty column": (
-        " Epoch  |  Batch  |  Train Loss  |  Val Acc  |  Elapsed\n",
-        "   {n}    |    -    |   0.{n}   |   8{n}.5   |   12.25\n",
-        ["Train Loss", "Val Acc", "Elapsed"],
-    ),
-    "without spaces": ("|epoch|loss|acc|\n|-|-|-|\n", "|{n}|2.{n}|0.{n}|\n", ["loss", "acc"]),
-    "behind bars and the place of a logger": (
-        "2024-01-02 10:00:00 | INFO | __main__:train:44 - | epoch | loss |\n",
-        "2024-01-02 10:00:00 | INFO | __main__:train:44 - | {n} | 2.{n} |\n",
-        ["loss"],
-    ),
-    "of the data in columns": (
-        "",
-        "Epoch {n}\n|      | train | val  |\n|------|-------|------|\n| loss | 2.{n} | 3.{n} |\n",
-        ["loss", "val/loss"],
-    ),
-    "behind a logger's prefix and spaces": (
-        "2024-01-02 10:00:00,123 - INFO -   Epoch    loss    val_loss\n",
-        "2024-01-02 10:00:00,123 - INFO -   {n}    2.{n}    3.{n}\n",
-        ["loss", "val_loss"],
-    ),
-}
-
-
-@pytest.mark.parametrize("table", TABLES)
-def test_numbers_of_tables_have_the_names_of_their_columns(table: str, tmp_path: Path) -> None:
-    heading, row, names = TABLES[table]
-    text = heading + "".join(row.format(n=n) for n in N)
-    assert_steps(tmp_path, text, {name: [*N] for name in names})
-
-
 @pytest.mark.parametrize("prefix", ["", "2024-01-02 10:00:00,123 - INFO - "])
 def test_ranks_behind_a_spaced_at_sign_are_of_the_name_on_lines_of_their_own(
     prefix: str, tmp_path: Path

@@ -1,0 +1,40 @@
+"""Counts of a confusion matrix in a line: read beside a metric, else settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from holter.ingest.offline.read_run import OfflineRun
+from tests.support.log_runs import read_log
+
+
+def values_of(run: OfflineRun) -> dict[str, list[float]]:
+    """The values of each series, by its metric and its labels."""
+    return {
+        "/".join((key.metric, *(f"{name}={value}" for name, value in key.labels))): series.value.tolist()
+        for key, series in run.data.series.items()
+    }
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        "confusion: {{'tn': 41{0}, 'fp': {0}, 'fn': 3{0}, 'tp': 145}}, ",
+        "TP=145, FP={0}, FN=3{0}, TN=41{0}",
+    ],
+)
+def test_the_counts_of_a_confusion_matrix_beside_a_metric_are_read(tmp_path: Path, counts: str) -> None:
+    text = "".join(f"Epoch {n}\nResults so far: acc: 0.8{n}, {counts.format(n)}\n" for n in (1, 2, 3))
+    values = {name.lower(): numbers for name, numbers in values_of(read_log(tmp_path, text)).items()}
+    assert values["acc"] == [0.81, 0.82, 0.83]
+    assert values["tn"] == [411, 412, 413]
+    assert values["fp"] == [1, 2, 3]
+    assert values["fn"] == [31, 32, 33]
+    assert values["tp"] == [145, 145, 145]
+
+
+def test_one_count_alone_is_a_setting_as_before(tmp_path: Path) -> None:
+    text = "".join(f"Epoch {n}\nResults so far: acc: 0.8{n}, tp: 8\n" for n in (1, 2, 3))
+    assert values_of(read_log(tmp_path, text)).keys() == {"acc"}

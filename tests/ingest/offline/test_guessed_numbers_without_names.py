@@ -1,0 +1,96 @@
+"""Numbers without names in files given by hand: bare rows, losses below epochs, and what is no curve."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from holter.ingest.offline.explain import explain_files
+from tests.support.log_runs import read_log, steps_of
+
+N = range(1, 4)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("".join(f"Epoch {n}\n0.{n}5\n" for n in range(5)), {"loss": [0, 1, 2, 3, 4]}),
+        ("".join(f"Epoch {n}\n0.{n}5\n0.5\n" for n in N), {"loss": [1, 2, 3], "loss_2": [1, 2, 3]}),
+        ("".join(f"Evaluated {n}/287 with L2 loss 0.{n}\n" for n in N), {"evaluated/L2 loss": [0, 1, 2]}),
+    ],
+    ids=["bare numbers below epochs", "two numbers below each", "an evaluation alone"],
+)
+def test_texts_without_records_are_guessed(tmp_path: Path, text: str, expected: dict[str, list[int]]) -> None:
+    assert steps_of(read_log(tmp_path, text, "loss.txt")) == expected
+    (report,) = explain_files(tmp_path / "loss.txt")
+    assert report.is_guessed
+
+
+@pytest.mark.parametrize(
+    ("lines", "name"),
+    [
+        ([f"{n}.25" for n in range(12)], "0.log"),
+        ([f"{n}.25\t0.5\t" for n in range(12)], "slurm.out"),
+        ([f"{n}: 0.{n}" for n in (0, 1, 2, 3)], "loss.txt"),
+    ],
+    ids=["numbers", "columns", "numbers that are counted"],
+)
+def test_bare_numbers_are_a_curve_where_a_person_gave_the_file(
+    tmp_path: Path, lines: list[str], name: str
+) -> None:
+    run = read_log(tmp_path, "".join(f"{line}\n" for line in lines), name)
+    assert all(steps == [*range(len(lines))] for steps in steps_of(run).values())
+    assert steps_of(run)
+
+
+def test_whole_numbers_are_no_curve(tmp_path: Path) -> None:
+    assert not steps_of(read_log(tmp_path, "".join(f"{n * n}\n" for n in range(30)), "ids.txt"))
+
+
+def test_columns_without_names_are_those_of_a_file_of_losses(tmp_path: Path) -> None:
+    rows = "".join(f"6.3e-0{n} 5.{n}e-01\n" for n in range(4))
+    assert steps_of(read_log(tmp_path, rows, "val_loss.txt")) == {
+        name: [0, 1, 2, 3] for name in ("val_loss", "val_loss_2")
+    }
+    assert steps_of(read_log(tmp_path, rows, "points.txt")) == {}
+
+
+def test_bare_rows_may_have_several_values_at_each_step(tmp_path: Path) -> None:
+    rows = "".join(f"{5 * n},{n + 2}.{n}{again}7\n" for n in range(1, 8) for again in range(3))
+    steps = [*range(5, 40, 5)]
+    for launches in (1, 2):
+        run = read_log(tmp_path, launches * rows, "val_loss.txt")
+        assert run.attempts == launches
+        assert {
+            (key.metric, key.labels): series.step.tolist() for key, series in run.data.series.items()
+        } == {
+            ("val_loss", ()): launches * steps,
+            ("val_loss", (("repeat", "2"),)): launches * steps,
+            ("val_loss", (("repeat", "3"),)): launches * steps,
+        }
+
+
+def test_bare_rows_of_few_classes_are_no_steps(tmp_path: Path) -> None:
+    rows = "".join(f"{n},{n + 2}.{n}{again}7\n" for n in range(3) for again in range(9))
+    assert steps_of(read_log(tmp_path, rows, "points.txt")) == {}
+
+
+def test_values_behind_epochs_are_named_after_the_file(tmp_path: Path) -> None:
+    text = "".join(f"epoch{n}\t0.{n}5491\n" for n in N)
+    assert steps_of(read_log(tmp_path, text, "train_loss.txt")) == {"train_loss": [1, 2, 3]}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "".join(f"2026-01-01 10:00:0{n},123 - INFO - Loss: 1{n}.5, Total Steps: 200\n" for n in range(9)),
+        "".join(f"{n} 0.20{n} 0.87\n" for n in range(9)),
+    ],
+)
+def test_rows_behind_a_logger_and_columns_without_a_header_are_guessed(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "log.txt"
+    file.write_text(text)
+    (report,) = explain_files(file)
+    assert report.is_guessed
+    assert (report.first_step, report.last_step) == (0, 8)
