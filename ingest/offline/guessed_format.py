@@ -25,7 +25,8 @@ from holter.ingest.offline.grown_lists import GrownLists
 from holter.ingest.offline.joined_records import JoinedRecords
 from holter.ingest.offline.json_tables import JsonTables
 from holter.ingest.offline.nameless_rows import NamelessRows
-from holter.ingest.offline.numbered_rows import UNNAMED, NumberedRows
+from holter.ingest.offline.numbered_rows import NumberedRows
+from holter.ingest.offline.numbered_tables import UNNAMED
 from holter.ingest.offline.printed_documents import PrintedDocuments
 from holter.ingest.offline.printed_frames import PrintedFrames
 from holter.ingest.offline.results_of_folds import ResultsOfFolds
