@@ -13,8 +13,8 @@ from pathlib import PurePath
 from typing import ClassVar
 
 from holter.ingest.console.headings.evaluation_headings import heading_data
-from holter.ingest.console.launches.launch_opening import is_about_set_up
 from holter.ingest.console.launches.next_launch import LAUNCH
+from holter.ingest.console.launches.opening_lines import is_about_set_up
 from holter.ingest.console.line.data_names import is_of_evaluation
 from holter.ingest.console.line.evaluation_names import metric_name
 from holter.ingest.console.line.line_settings import is_setting
