@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from holter.ingest.console.line.line_fields import NumberField
 from holter.ingest.console.line.line_settings import has_settings
 from holter.ingest.console.line.line_words import (
     BATCHES,
@@ -24,6 +23,7 @@ from holter.ingest.console.line.line_words import (
     STATISTICS,
     STEPS,
 )
+from holter.ingest.console.line.number_field import NumberField
 from holter.ingest.metric_names import is_metric_name
 from holter.translated_words import in_english
 

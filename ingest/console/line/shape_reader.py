@@ -34,7 +34,7 @@ from holter.ingest.console.line.line_counters import (
     states_amount,
 )
 from holter.ingest.console.line.line_data import data_ahead, data_before, data_behind, is_summary
-from holter.ingest.console.line.line_fields import NumberField, number_fields
+from holter.ingest.console.line.line_fields import number_fields
 from holter.ingest.console.line.line_names import numbered, unique_name
 from holter.ingest.console.line.line_settings import has_settings, is_of_model, is_setting, is_settings
 from holter.ingest.console.line.line_shapes import (
@@ -48,6 +48,7 @@ from holter.ingest.console.line.line_tokens import is_time
 from holter.ingest.console.line.line_words import DATA_SPLIT, DATA_TAG, ENDS, INDEX_WORDS, QUALIFIERS, ROUNDS
 from holter.ingest.console.line.logger_lines import logger_line
 from holter.ingest.console.line.metric_fields import has_share, is_counted_share, is_metric, is_of_ratio
+from holter.ingest.console.line.number_field import NumberField
 from holter.ingest.console.line.number_lists import values_of_lists, with_words
 from holter.ingest.console.line.numbers_behind import name_of_value, scale_of_spread
 from holter.ingest.console.text.glued_lines import without_glued
