@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import chain, zip_longest
 
+from holter.ingest.console.line.cached_shapes import shape_of
 from holter.ingest.console.line.line_tokens import split_numbers
-from holter.ingest.console.line.shape_reader import shape_of
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.offline.counted_lines import Cells, layout_of
 from holter.ingest.offline.measured_columns import are_measured

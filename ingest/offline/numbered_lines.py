@@ -10,12 +10,12 @@ import re
 from collections import Counter
 from collections.abc import Hashable, Sequence, Set
 
+from holter.ingest.console.line.cached_shapes import shape_of
 from holter.ingest.console.line.line_counters import Counter as Counts
 from holter.ingest.console.line.line_settings import has_settings, is_setting
 from holter.ingest.console.line.line_shapes import LineShape
 from holter.ingest.console.line.line_tokens import split_numbers
 from holter.ingest.console.line.line_words import BEFORE_MESSAGE, DATA_SPLIT
-from holter.ingest.console.line.shape_reader import shape_of
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.offline.measured_columns import LEAST_FRACTIONS, LEAST_OF_NUMBERS
 from holter.ingest.offline.numbered_tables import LEAST_ROWS

@@ -43,12 +43,12 @@ from holter.ingest.console.headings.training_sections import (
     note_setting,
 )
 from holter.ingest.console.layouts.line_layouts import LineLayout, layout_of
+from holter.ingest.console.line.cached_shapes import shape_of, shape_of_line
 from holter.ingest.console.line.line_settings import is_setting
 from holter.ingest.console.line.line_shapes import LineShape
 from holter.ingest.console.line.line_tokens import split_numbers
 from holter.ingest.console.line.line_words import DATA_SPLIT
 from holter.ingest.console.line.number_names import OF_EPOCH
-from holter.ingest.console.line.shape_reader import shape_of, shape_of_line
 from holter.ingest.console.plain.leading_counts import or_counted
 from holter.ingest.console.plain.plain_columns import PlainTable, describe_line
 from holter.ingest.console.plain.plain_line import (
