@@ -45,7 +45,15 @@ from holter.ingest.console.line.line_shapes import (
     part_before,
 )
 from holter.ingest.console.line.line_subjects import label_of, subject_of, word_of_row
-from holter.ingest.console.line.line_words import DATA_SPLIT, DATA_TAG, ENDS, INDEX_WORDS, QUALIFIERS, ROUNDS
+from holter.ingest.console.line.line_words import (
+    ALL_DATA,
+    DATA_SPLIT,
+    DATA_TAG,
+    ENDS,
+    INDEX_WORDS,
+    QUALIFIERS,
+    ROUNDS,
+)
 from holter.ingest.console.line.logger_lines import logger_line
 from holter.ingest.console.line.metric_fields import has_share, is_counted_share, is_metric, is_of_ratio
 from holter.ingest.console.line.number_field import NumberField
@@ -82,7 +90,7 @@ _NAME_AHEAD = re.compile(
     r"(?:(?:at|in|on|after|during|over|for|of|@) |(?=(?i:epoch|step|iter(?:ation)?|batch)\b))"
 )
 """A name before what is counted: `loss at step 5: 2.3`, `Loss epoch[0] = 2.3`."""
-_LOSS_OF_DATA = re.compile(r"(?i)(?:train(?:ing)?|val(?:id(?:ation)?)?|test(?:ing)?|eval(?:uation)?)[ _]loss")
+_LOSS_OF_DATA = re.compile(rf"(?i)(?:{ALL_DATA})[ _]loss")
 _ESTIMATED = re.compile(
     r"\bSaving dict for global step|['\"]_?type['\"]: ['\"](?:val|test|eval)_"
     r"|\b(?i:score|result)s? (?:for|of|on) (?:fold|split)\b"
