@@ -12,9 +12,9 @@ from holter.ingest.array_lines import LINE_END
 from holter.ingest.console.console_log import ConsoleLog
 from holter.ingest.console.console_reader import ConsoleReader
 from holter.ingest.console.line import line_counters
+from holter.ingest.console.line.cached_shapes import shape_of_line
 from holter.ingest.console.line.line_shapes import LineShape
 from holter.ingest.console.line.line_tokens import split_numbers
-from holter.ingest.console.line.shape_reader import shape_of_line
 from holter.ingest.console.parsed_lines import ParsedLines
 from holter.ingest.console.text.prefixes import strip_prefixes
 from holter.ingest.discovery.scanner import Source

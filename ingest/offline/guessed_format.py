@@ -25,7 +25,8 @@ from holter.ingest.offline.grown_lists import GrownLists
 from holter.ingest.offline.joined_records import JoinedRecords
 from holter.ingest.offline.json_tables import JsonTables
 from holter.ingest.offline.nameless_rows import NamelessRows
-from holter.ingest.offline.numbered_rows import UNNAMED, NumberedRows
+from holter.ingest.offline.numbered_rows import NumberedRows
+from holter.ingest.offline.numbered_tables import UNNAMED
 from holter.ingest.offline.printed_documents import PrintedDocuments
 from holter.ingest.offline.printed_frames import PrintedFrames
 from holter.ingest.offline.results_of_folds import ResultsOfFolds
@@ -85,7 +86,7 @@ def _guess(file: Path, sources: Sequence[Source], lines: Format) -> Format | Non
         return None if _has_points(file, formats[0]) else _guessed(file, lines)
     if len(formats) == 1 and isinstance(formats[0], ConsoleLog):
         if not _holds_points(file, formats[0]):
-            return _guessed(file, lines)
+            return _guessed(file, lines, are_lines_empty=formats[0].name == lines.name)
         kinds = (RowsOfTexts, TitledTables, RowsBelowEpochs, NamelessRows)
         for guess in (kind(formats[0]) for kind in kinds):
             if _has_points(file, guess):
@@ -94,7 +95,11 @@ def _guess(file: Path, sources: Sequence[Source], lines: Format) -> Format | Non
     return _lines_of_training(file, sources, lines)
 
 
-def _guessed(file: Path, lines: Format) -> Format | None:
+def _guessed(file: Path, lines: Format, *, are_lines_empty: bool = False) -> Format | None:
+    """The first format that has several steps of a named series, or else any point; None without any.
+
+    `are_lines_empty`: it is known already that `lines` has no point.
+    """
     rows, table = NumberedRows(lines), CsvLog()
     first = [JsonTables(lines), SidewaysTables(lines), JoinedRecords(lines)]
     if file.suffix.lower() in (".csv", ".tsv"):
@@ -103,7 +108,8 @@ def _guessed(file: Path, lines: Format) -> Format | None:
         if _has_points(file, records):
             return records
     results = ResultsOfLaunches(lines)
-    if not _has_points(file, lines) and _has_points(file, results, _is_of_launch):
+    has_lines = not are_lines_empty and _has_points(file, lines)
+    if not has_lines and _has_points(file, results, _is_of_launch):
         return results  # else each launch would be a row of a training
     is_table = table.sniff(PurePath("table.csv"), _head(file))
     tables: list[Format] = [UnevenTables(lines), rows, table] if is_table else [rows]
@@ -112,17 +118,21 @@ def _guessed(file: Path, lines: Format) -> Format | None:
         TitledTables(lines),
         RowsBelowEpochs(lines),
         NamelessRows(lines),
-        lines,
+        *([lines] if has_lines else []),
         PrintedFrames(lines),
         *tables,
         PrintedDocuments(lines),
         ResultsOfFolds(lines),
         results,
     )
+    with_any = None
     for guess in guesses:
-        if _has_points(file, guess, _is_named, steps=_SEVERAL):
+        steps = _most_steps(file, guess)
+        if steps == _SEVERAL:
             return guess
-    return next((guess for guess in guesses if _has_points(file, guess)), None)
+        if steps is not None and with_any is None:
+            with_any = guess
+    return with_any
 
 
 def _repeating(file: Path, sources: Sequence[Source], lines: Format) -> Format | None:
@@ -162,17 +172,22 @@ def _is_of_training(key: SeriesKey) -> bool:
     return "steps" not in dict(key.labels)
 
 
-def _has_points(
-    file: Path, guess: Format, is_meant: Callable[[SeriesKey], bool] = bool, *, steps: int = 1
-) -> bool:
-    """Whether a file read by a format has a series that is meant, at so many steps."""
+def _has_points(file: Path, guess: Format, is_meant: Callable[[SeriesKey], bool] = bool) -> bool:
+    """Whether a file read by a format has a point of a series that is meant."""
+    return any(is_meant(key) and len(steps) > 0 for key, steps in _columns(file, guess))
+
+
+def _most_steps(file: Path, guess: Format) -> int | None:
+    """How many steps a series with a name has in a file, up to several; None if no series has any point."""
     seen: defaultdict[SeriesKey, set[int]] = defaultdict(set)
-    for key, at in _columns(file, guess):
-        if is_meant(key):
-            seen[key].update(at[:steps].tolist())
-            if len(seen[key]) >= steps:
-                return True
-    return False
+    has_any = False
+    for key, steps in _columns(file, guess):
+        has_any = has_any or len(steps) > 0
+        if _is_named(key):
+            seen[key].update(steps[:_SEVERAL].tolist())
+            if len(seen[key]) >= _SEVERAL:
+                return _SEVERAL
+    return max(map(len, seen.values()), default=0) if has_any else None
 
 
 def _holds_points(file: Path, lines: Format) -> bool:

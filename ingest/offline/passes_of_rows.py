@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
-from holter.ingest.console.launches.launch_opening import is_about_set_up
+from holter.ingest.console.launches.opening_lines import is_about_set_up
 from holter.ingest.console.line.line_tokens import split_numbers
 from holter.ingest.offline.counted_lines import Cells
 

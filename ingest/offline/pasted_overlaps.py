@@ -11,8 +11,10 @@ import io
 import re
 from collections import defaultdict
 from collections.abc import Sequence, Set
-from itertools import takewhile
+from itertools import accumulate, takewhile
 from typing import BinaryIO
+
+from holter.ingest.offline.shortened_text import Cut, ShortenedText
 
 _MOST_BYTES = 64 * 2**20
 _LEAST_LENGTH = 16
@@ -22,16 +24,29 @@ _TIMED = re.compile(rb"\d\d:\d\d:\d\d(?:[.,]\d+)?|\d\.\d{2,} ?m?s(?:ec|/|\b)")
 """A time of a clock, or how long something took; those of progress bars are too coarse."""
 
 
-def without_overlaps(stream: BinaryIO) -> BinaryIO:
+def without_overlaps(stream: BinaryIO) -> ShortenedText:
     """The stream of a text at its beginning, or one of what is left of it if parts of it come twice."""
     text = stream.read(_MOST_BYTES + 1)
     stream.seek(0)
     if len(text) > _MOST_BYTES:
-        return stream
+        return ShortenedText(stream)
     lines = text.split(b"\n")
     repeated = _repeated(lines)
-    kept = _kept(lines, repeated) if len(repeated) >= _LEAST_LINES else lines
-    return stream if len(kept) == len(lines) else io.BytesIO(b"\n".join(kept))
+    kept = _lines_printed_once(lines, repeated) if len(repeated) >= _LEAST_LINES else range(len(lines))
+    return ShortenedText(stream) if len(kept) == len(lines) else _shortened(lines, kept)
+
+
+def _shortened(lines: Sequence[bytes], kept: Sequence[int]) -> ShortenedText:
+    """The text of those of some lines that have these numbers."""
+    begins = [0, *accumulate(len(line) + 1 for line in lines)]
+    cuts, line_cuts = list[Cut](), list[Cut]()
+    size = 0
+    for count, number in enumerate(kept):
+        if number - count != (line_cuts[-1][1] if line_cuts else 0):
+            cuts.append((size, begins[number] - size))
+            line_cuts.append((count + 1, number - count))
+        size += len(lines[number]) + 1
+    return ShortenedText(io.BytesIO(b"\n".join(lines[number] for number in kept)), cuts, line_cuts)
 
 
 def _repeated(lines: Sequence[bytes]) -> set[bytes]:
@@ -47,9 +62,12 @@ def _repeated(lines: Sequence[bytes]) -> set[bytes]:
     return {line for line in again if _TIMED.search(line) is not None}
 
 
-def _kept(lines: Sequence[bytes], repeated: set[bytes]) -> list[bytes]:
-    """The lines without those that repeat the ones right before them; `repeated` are the ones with a time."""
-    kept: list[bytes] = []
+def _lines_printed_once(lines: Sequence[bytes], repeated: set[bytes]) -> list[int]:
+    """The numbers of lines without those that repeat the ones right before them.
+
+    `repeated` are the ones with a time.
+    """
+    kept: list[int] = []
     last: dict[bytes, int] = {}
     at = compared = 0
     while at < len(lines):
@@ -66,7 +84,7 @@ def _kept(lines: Sequence[bytes], repeated: set[bytes]) -> list[bytes]:
                     at += min(behind, rest)
                     continue
             last[line] = len(kept)
-        kept.append(line)
+        kept.append(at)
         at += 1
     return kept
 
@@ -79,12 +97,12 @@ def _have_rows(lines: Set[bytes]) -> bool:
     return max(map(len, times.values()), default=0) >= _LEAST_LINES
 
 
-def _common(kept: Sequence[bytes], first: int, lines: Sequence[bytes], at: int) -> tuple[int, int]:
+def _common(kept: Sequence[int], first: int, lines: Sequence[bytes], at: int) -> tuple[int, int]:
     """How many lines before and from `at` on are those before and from `first` on, among those so far."""
     size = len(kept)
     most = size - first
     above = range(1, min(most, first) + 1)
     below = range(min(most, len(lines) - at))
-    before = takewhile(lambda place: kept[first - place] == kept[size - place], above)
-    behind = takewhile(lambda place: kept[first + place] == lines[at + place], below)
+    before = takewhile(lambda place: lines[kept[first - place]] == lines[kept[size - place]], above)
+    behind = takewhile(lambda place: lines[kept[first + place]] == lines[at + place], below)
     return sum(1 for _ in before), sum(1 for _ in behind)

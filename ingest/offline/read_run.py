@@ -19,6 +19,7 @@ from holter.ingest.format import Format, HoldingReader
 from holter.ingest.offline.guessed_format import source_by_hand
 from holter.ingest.offline.pasted_overlaps import without_overlaps
 from holter.ingest.offline.series_builder import SeriesBuilder, count_attempts
+from holter.ingest.offline.shortened_text import ShortenedText
 from holter.ingest.offline.thousands import without_thousands
 from holter.ingest.offline.whole_file import WholeFile
 from holter.ingest.open_log import OpenedLog, WithLineEnd, open_beginning, open_log, uncompressed_name
@@ -124,20 +125,20 @@ def read_source(source: Source, sample: LogSample | None = None) -> Iterator[Bat
     complete = _ends_lines(source) and not (sample is not None and sample.is_part)
     raw = io.BufferedReader(WithLineEnd(opened.stream)) if complete else opened.stream
     with raw as opened_stream:
-        stream: BinaryIO = opened_stream
+        text = ShortenedText(opened_stream)
         if complete and source.format.role.in_text:
-            stream = without_overlaps(opened_stream)
+            text = without_overlaps(opened_stream)
         elif sample is None and isinstance(source.format, CsvLog | WholeFile):
-            stream = without_thousands(opened_stream)
+            text = without_thousands(opened_stream)
         try:
-            yield from _records(source, stream)
+            yield from _records(source, text)
         except Exception as error:
             _log.debug("%s: the format %s fails", source.path, source.format.name, exc_info=error)
             reason = f"expected to read it as {source.format.name}: {describe_error(error)}"
-            yield Unreadable(location=f"byte {stream.tell()}", reason=reason)
+            yield Unreadable(location=f"byte {text.byte_of_file(text.stream.tell())}", reason=reason)
             return
-        position = stream.tell()
-        rest = stream.seek(0, 2) - position
+        position = text.byte_of_file(text.stream.tell())
+        rest = text.byte_of_file(text.stream.seek(0, 2)) - position
     if opened.problem is not None:
         yield opened.problem
     if rest and not (sample is not None and sample.is_part):
@@ -151,8 +152,16 @@ def _ends_lines(source: Source) -> bool:
     return source.format.role.in_text or name.suffix.lower() in {".csv", ".tsv", ".jsonl", ".ndjson"}
 
 
-def _records(source: Source, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
+def _records(source: Source, text: ShortenedText) -> Iterator[Batch | Unreadable]:
     """The records of a log; what is done with them meanwhile does not count as time for the file."""
+    for record in _records_of_text(source, text.stream):
+        if isinstance(record, Unreadable):
+            yield replace(record, location=text.location_in_file(record.location))
+        else:
+            yield record
+
+
+def _records_of_text(source: Source, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
     reader = source.format.reader(uncompressed_name(source.path), {})
     records = reader.read(stream)
     while True:

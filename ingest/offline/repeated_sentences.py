@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 
+from holter.ingest.console.line.cached_shapes import shape_of
 from holter.ingest.console.line.line_tokens import split_numbers
-from holter.ingest.console.line.shape_reader import shape_of
 from holter.ingest.metric_names import is_metric_name
 
 _LEAST_IN_A_ROW = 5

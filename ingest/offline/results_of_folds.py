@@ -13,12 +13,12 @@ from math import nan
 from pathlib import PurePath
 from typing import ClassVar
 
+from holter.ingest.console.line.cached_shapes import shape_of_line
 from holter.ingest.console.line.line_settings import is_setting
 from holter.ingest.console.line.line_shapes import measured_values
 from holter.ingest.console.line.line_tokens import split_numbers
 from holter.ingest.console.line.line_words import BEFORE_MESSAGE
 from holter.ingest.console.line.names_of_rows import text_before
-from holter.ingest.console.line.shape_reader import shape_of_line
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.offline.whole_file import WholeFile
 from holter.ingest.rows import LogRow, batch_from_rows

@@ -13,8 +13,9 @@ from pathlib import PurePath
 from typing import ClassVar
 
 from holter.ingest.console.headings.evaluation_headings import heading_data
-from holter.ingest.console.launches.launch_opening import is_about_set_up
 from holter.ingest.console.launches.next_launch import LAUNCH
+from holter.ingest.console.launches.opening_lines import is_about_set_up
+from holter.ingest.console.line.cached_shapes import shape_of_line
 from holter.ingest.console.line.data_names import is_of_evaluation
 from holter.ingest.console.line.evaluation_names import metric_name
 from holter.ingest.console.line.line_settings import is_setting
@@ -22,7 +23,6 @@ from holter.ingest.console.line.line_shapes import measured_values
 from holter.ingest.console.line.line_tokens import split_numbers
 from holter.ingest.console.line.line_words import BEFORE_MESSAGE
 from holter.ingest.console.line.names_of_rows import text_before
-from holter.ingest.console.line.shape_reader import shape_of_line
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.offline.whole_file import WholeFile
 from holter.ingest.rows import LogRow, batch_from_rows

@@ -16,10 +16,11 @@ from dataclasses import dataclass
 from itertools import chain, count, islice, pairwise
 
 from holter.ingest.console.headings.training_sections import OF_TRAININGS
-from holter.ingest.console.line.line_fields import NumberField, number_fields
+from holter.ingest.console.line.cached_shapes import shape_of
+from holter.ingest.console.line.line_fields import number_fields
 from holter.ingest.console.line.line_tokens import split_numbers
 from holter.ingest.console.line.line_words import DATA_SPLIT
-from holter.ingest.console.line.shape_reader import shape_of
+from holter.ingest.console.line.number_field import NumberField
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.offline.counted_lines import (
     LEAST_LINES,

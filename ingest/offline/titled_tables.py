@@ -13,16 +13,16 @@ from typing import ClassVar
 
 from holter.ingest.console.console_log import ConsoleLog
 from holter.ingest.console.dialects import GENERIC
+from holter.ingest.console.line.line_words import ALL_DATA
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.offline.whole_file import WholeFile
 from holter.ingest.open_log import HEAD_BYTES
 from holter.types import Batch, Unreadable
 
-_DATA = r"(?:train(?:ing)?|val(?:id(?:ation)?)?|test(?:ing)?|eval(?:uation)?|dev)"
 _TITLED = re.compile(
     r"(?im)^[^\w\n]{0,20}(?P<title>[a-z][\w /-]{0,40}?)[^\w\n]{0,20}\n"
     r"(?P<count>\|?[ \t]{0,20}(?:epochs?|steps?|iter(?:ation)?s?|rounds?)(?:[ \t]|[|,;]))"
-    rf"(?P<data>(?:[ \t|,;]{{0,20}}\b{_DATA}\b){{2,6}}[ \t|]{{0,20}}\r?)$"
+    rf"(?P<data>(?:[ \t|,;]{{0,20}}\b(?:{ALL_DATA})\b){{2,6}}[ \t|]{{0,20}}\r?)$"
 )
 _WORD = re.compile(r"\w+")
 

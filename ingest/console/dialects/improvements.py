@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from holter.ingest.console.dialect import DialectState, LineKind, LineValues
 from holter.ingest.console.headings.training_sections import section_labels
+from holter.ingest.console.line.cached_shapes import shape_of_line
 from holter.ingest.console.line.evaluation_names import best_of, name_of_best
 from holter.ingest.console.line.improvements import CHANGED, NUMBER, improvement
 from holter.ingest.console.line.line_counters import Counter
 from holter.ingest.console.line.line_settings import is_setting
 from holter.ingest.console.line.line_tokens import split_numbers, value_of
-from holter.ingest.console.line.shape_reader import shape_of_line
 from holter.ingest.console.plain.plain_line import axis_state, counts_of
 from holter.ingest.console.search.pattern_search import LinearPattern
 from holter.ingest.console.steps.step_axis import has_steps, number_of_epoch, position

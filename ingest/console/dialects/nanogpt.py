@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
+from holter.ingest.console.line.cached_shapes import shape_of_line
 from holter.ingest.console.line.line_shapes import measured_values
 from holter.ingest.console.line.line_tokens import split_numbers
-from holter.ingest.console.line.shape_reader import shape_of_line
 from holter.ingest.console.text.values import parse_number, parse_numbers
 
 _ITER = re.compile(r"\biter (\d+): loss (\S+?)(?: \w+)?, time ([\d.]+)ms(?:, mfu (-?[\d.]+)%)?")

@@ -43,12 +43,12 @@ from holter.ingest.console.headings.training_sections import (
     note_setting,
 )
 from holter.ingest.console.layouts.line_layouts import LineLayout, layout_of
+from holter.ingest.console.line.cached_shapes import shape_of, shape_of_line
 from holter.ingest.console.line.line_settings import is_setting
 from holter.ingest.console.line.line_shapes import LineShape
 from holter.ingest.console.line.line_tokens import split_numbers
-from holter.ingest.console.line.line_words import DATA_SPLIT
+from holter.ingest.console.line.line_words import ALL_DATA, DATA_SPLIT
 from holter.ingest.console.line.number_names import OF_EPOCH
-from holter.ingest.console.line.shape_reader import shape_of, shape_of_line
 from holter.ingest.console.plain.leading_counts import or_counted
 from holter.ingest.console.plain.plain_columns import PlainTable, describe_line
 from holter.ingest.console.plain.plain_line import (
@@ -166,7 +166,7 @@ _POSITION = LinearPattern(
     rb"|^run \[\d{1,9}\]:|\(['\"](?:epoch|iter(?:ation)?|step|episode)[: ]{0,3}['\"], {0,2}\d"
     rb"|\bcycle[:# \[]{1,3}\d{1,6} ?/ ?\d"
     rb"|\bepoch\.\d{1,6}[ :,\])|]|\bepoch_\d{1,6}:|\b(?:step|iter)_\d{1,9}: {0,4}[a-z]"
-    rb"|(?:ing|n|l|d|t)[ _]loss \[\d{1,9}\](?::| =) [-+]?\d"
+    rb"|(?:" + ALL_DATA.encode() + rb")[ _]loss \[\d{1,9}\](?::| =) [-+]?\d"
     rb"|^[ \t]{0,8}(?:after )?\d{1,9} (?:epoch|iteration|iter|(?:global[_ ])?step|episode|round)s?[ ,:|-]"
     rb"|\d(?:st|nd|rd|th) (?:epoch|iteration|step|(?:mini-?)?batch)|"
     + _NUMBER_AHEAD

@@ -15,6 +15,7 @@ from holter.ingest.console.headings.qualified_names import qualified, with_value
 from holter.ingest.console.headings.settings_in_blocks import is_in_settings
 from holter.ingest.console.headings.subjects_above import labels_below, subject_labels
 from holter.ingest.console.headings.training_sections import section_labels
+from holter.ingest.console.line.cached_shapes import shape_of_line
 from holter.ingest.console.line.evaluation_names import best_of, name_of_best, name_of_mean
 from holter.ingest.console.line.line_settings import is_learning_rate, is_of_model, is_setting
 from holter.ingest.console.line.line_shapes import LineShape
@@ -24,7 +25,6 @@ from holter.ingest.console.line.names_of_rows import numbered_row
 from holter.ingest.console.line.number_lists import values_of_lists
 from holter.ingest.console.line.result_lines import has_pairs_alone
 from holter.ingest.console.line.settings_in_objects import as_read
-from holter.ingest.console.line.shape_reader import shape_of_line
 from holter.ingest.console.plain.plain_line import (
     axis_state,
     is_of_best,

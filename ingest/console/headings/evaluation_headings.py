@@ -11,7 +11,7 @@ import re
 from holter.ingest.console.dialect import DialectState, LineKind
 from holter.ingest.console.headings.settings_in_blocks import is_section_of_settings
 from holter.ingest.console.headings.subjects_above import note_heading_of_subject
-from holter.ingest.console.line.line_words import DATA_SPLIT
+from holter.ingest.console.line.line_words import ALL_DATA, DATA_SPLIT, EVALUATIONS
 from holter.ingest.console.search.pattern_search import LinearPattern
 from holter.ingest.console.steps.evaluated_parts import (
     BEGINS_TRAINING,
@@ -92,11 +92,11 @@ def announced_data(line: str) -> str | None:
 
 EVALUATION_HEADINGS = LineKind(
     pattern=LinearPattern(
-        rb"(?im)(?:^|[^\w/.\n])(?:eval(?:uat(?:e|ion|ing))?|valid(?:ation|at(?:e|ing))?|val|test(?:ing)?|dev)"
+        rb"(?im)(?:^|[^\w/.\n])(?:" + EVALUATIONS.encode() + rb")"
         rb"(?:[^\w\d\n./-][^\d\n]{0,40}|\.\.)?[-=*#:.\])>a-z][-=*#]{0,40}[ \t\r]{0,8}"
         rb"(?:\x1b\[\d{1,3}m[ \t\r]{0,4})?$"
         rb"|(?:^|[ \]>:-])(?:start|begin)(?:n?ing)?(?: the)?"
-        rb" (?:eval(?:uation)?|validation|val|test(?:ing)?)[ \t\r]{0,8}$"
+        rb" (?:" + EVALUATIONS.encode() + rb")[ \t\r]{0,8}$"
         rb"|^(?:<\w{1,40}>)?[^\w\n]{0,20}(?:on (?:the )?)?train(?:ing)?(?: \w{1,20}){0,2}"
         rb"(?: \([^()\n]{1,30}\))?[^\w\n]{1,20}$"
         rb"|(?:^|[ \]>:-])"
@@ -104,8 +104,7 @@ EVALUATION_HEADINGS = LineKind(
         + rb"|(?:^|[ \]>:-])"
         + BEGINS_TRAINING.encode()
         + rb"|^[ \t]{0,20}(?:[=>#*+-]{1,10}[ \t]{0,4})?"
-        rb"(?:train(?:ing)?|val(?:id(?:ation|ating)?)?|test(?:ing)?|eval(?:uati(?:on|ng))?"
-        rb"|dev)[ \t\r]{0,8}$"
+        rb"(?:" + ALL_DATA.encode() + rb")[ \t\r]{0,8}$"
     ),
     parse=announce,
     any_program=True,

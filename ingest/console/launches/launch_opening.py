@@ -16,12 +16,25 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
-from zlib import crc32
 
 from holter.ingest.console.launches.crashes import LOADS, Crash
-from holter.ingest.console.launches.process_starts import ANY_PROCESS_START, ProcessStart, process_start
+from holter.ingest.console.launches.opening_lines import (
+    ARGUMENTS,
+    LETTER,
+    REPEATED,
+    SET_UP,
+    SHORTEST,
+    STATED,
+    are_about_set_up,
+    arguments_of,
+    line_at,
+    numbers_of,
+    opener_of,
+    piece_of,
+)
+from holter.ingest.console.launches.process_starts import ProcessStart, process_start
+from holter.ingest.console.launches.resumed_processes import LOADED_AT, OF_PROCESSES, resumes
 from holter.ingest.console.line.line_settings import ROW_OF_MODEL
-from holter.ingest.console.search.pattern_search import LinearPattern
 
 _MAX_BYTES = 32 * 1024
 _MAX_PIECES = 12
@@ -33,68 +46,20 @@ _SHARE_OF_PART = 0.5
 """Each training of a launch may print a part of the opening lines, such as the size of its model."""
 _FIRST_PIECES = 2
 """Lines with which a program begins: no later part of it prints them."""
-_SHORTEST, _LONGEST = 12, 80
 _LEAST_OF_WORD = 3
-_LEAST_OF_OPENER = 4
 _SIGNS = (b":", b"=")
 """What stands between a name and its value."""
-_LEAST_LETTERS = 8
 _SHORT = re.compile(rb"[ \t]*[A-Za-z][\w./:-]{2,39}[ \t]*")
 """A line of one word."""
 _LINE = re.compile(rb"[^\r\n]+")
-_WITHOUT_DIGITS = re.compile(rb"[^0-9\x1b]+")
-_TEMPORARY = re.compile(rb"/tmp/[^\s'\"]{1,200}")
-"""A file that has another name each time."""
-_NUMBER = re.compile(rb"(?<![\w.:/-])(?<!\d,)\d{1,6}(?![\w/-]|[.:]\d)|(?<=[\[(])\d{1,4}(?=/\d{1,4}[\])])")
-_AMOUNTS = re.compile(
-    rb"(?i)(?:batch[ _-]?size|(?<![a-z])(?:[a-z]{1,5}_)?(?:epochs|steps|iters|iterations))"
-    rb"['\x22]? {0,3}[:=](?! ?\d+/)"
-)
-"""Names of settings whose words are else those of lines that come again."""
-_LETTER = re.compile(rb"[A-Za-z\x80-\xff]")
 _WORD = re.compile(rb"[A-Za-z]{4}")
-_REPEATED = re.compile(
-    rb"(?i)epoch|step|iter|batch|updat|episode|round|progress|tick|warn|nohup|%\||fold\b|trial|[$#] "
-)
-"""Words of lines that may come again within a launch, or that the shell prints."""
 _EPOCH = re.compile(
     rb"(?i)(?:[^\n]{0,80}[\]\[:|> -])?(?:test |train(?:ing)? )?(?:epoch|round|cycle)"
     rb"(?:[ #\[(]{0,4}\d{1,6}(?: ?/ ?\d{1,6})?|[: \[(]{1,4}\d{1,6} ?/ ?\d{1,6})[^\w\n]{0,100}"
 )
 """The heading of an epoch or a round, no setting as `epoch: 100`: lines below may come with each of them."""
-_SET_UP = re.compile(
-    rb"(?i)seed|devices?\b|cuda|gpus?\b|namespace|config|arg(?:ument)?s\b|hyper|param|data|resum|checkpoint"
-    rb"|(?:program|script|process|experiment) (?:start|begin)"
-    rb"|version|import|rate\b|tensorflow|torch|tokenizer|model|network|initiali[sz]|load|sav(?:e|ing)|director|folder"
-)
-"""Words of lines about the set-up of a program."""
 _BEGINS = re.compile(rb"(?i)(?:start|begin)(?:ing)?(?: the)? train|train(?:ing)? (?:start|begin)")
 """What a program says as it begins, but may say of each part of a training as well."""
-_SETTING = re.compile(
-    rb"(?i)(?:batch|lr|rate|decay|epochs?|size|dim|layers|dropout|workers)['\"]? {0,3}[:=] {0,3}\d"
-)
-_LEAST_SETTINGS = 3
-"""Settings of a line that states those of a launch, a number of epochs among them."""
-_RESUMES = LinearPattern(
-    rb"(?i)\bresum(?:e|ed|es|ing)\b(?: the)?(?: training| run| model)? (?:from|at) [^\n]{0,100}"
-    rb"(?:epoch|step|iter|checkpoint|ckpt|\.(?:pth?|pkl|h5|keras|tar)\b)"
-    rb"|\bresumed (?:epoch|iter|step):? \d"
-    rb"|\brestored all states from the checkpoint\b"
-    rb"|\bcontinu(?:e|es|ing)\b(?: the)?(?: training| run)? from (?:the )?(?:global )?"
-    rb"(?:epoch|step|iter(?:ation)?|checkpoint)\b"
-)
-"""What a program says that was started again, and goes on where the launch before ended."""
-_OF_PROCESSES = LinearPattern(
-    rb"(?m)esum|ESUM|estor|ontinu|oad|Traceback \(most|Killed|\*\*\* |Segmentation fault|" + ANY_PROCESS_START
-)
-"""What a text has that says anything of processes: nothing is looked for where none of it is there."""
-_MAY_RESUME = (b"esum", b"ESUM", b"estored all", b"ontinu")
-"""What each such line has a part of."""
-_LOADED_AT = re.compile(
-    rb"(?i)\b(?:loaded|restored) (?:the )?checkpoint [^\n(]{0,200}"
-    rb"\((?:at )?(?:epoch|step|iter(?:ation)?)[ :=]{1,3}(\d{1,9})[^\d.]"
-)
-"""What states the position of a checkpoint that was loaded: `=> loaded checkpoint 'last.tar' (epoch 3)`."""
 _STARTED = -1
 _DATED = re.compile(
     rb"(?m)^[=*#~-]{4,80} [^\n\r=*#~]{0,60}\d\d:\d\d:\d\d[^\n\r=*#~]{0,20} ?[=*#~-]{4,80}[ \t\r]*$"
@@ -117,19 +82,8 @@ _WARNING = re.compile(rb"[^\s:]{1,300}:\d{1,6}: \w{0,60}Warning: ")
 A process prints that of a place once.
 """
 _MOST_WARNINGS = 4
-_VALUE = re.compile(rb"([:=] {0,3}['\x22]?)[A-Za-z][\w./-]{0,80}(?=['\x22]?(?:[ \t]*[,;|)}\]]|[ \t\r]*$))")
-"""A word that is the value of what is named before it: it may be another one in the next launch."""
-_ONLY_ONCE = re.compile(rb"(?i)download|creat|mkdir|nohup|warn|extract|finish|complete")
-"""Words of lines that only the first launch may print, or the shell, or the end of another program."""
-_STATED = re.compile(
-    rb"(?i)(?<![a-z])(?:config(?:uration)?|arg(?:ument)?s?(?: used)?|hyper-?param(?:eter)?s|settings)"
-    rb"[ =:\[\]]{0,5}\{"
-)
-"""How a dictionary of settings begins."""
 _OF_MODEL = re.compile(ROW_OF_MODEL.encode() + rb"|[\d.]{1,12}(?: [KMB])?\s+(?:Non-t|T)rainable params")
 """A line of the summary of a model that a Trainer prints as each training begins, also within a launch."""
-_ARGUMENTS = b"Namespace("
-"""How a program prints its arguments, whatever words are among them."""
 
 
 class LaunchOpening:
@@ -172,7 +126,7 @@ class LaunchOpening:
         self._is_setting = False
         self._is_warned: bool = state.get("warned", False)
         self._warnings = {text.encode("latin-1"): count for text, count in state.get("warnings", ())}
-        self._has_set_up = _tells_set_up(self._pieces or ())
+        self._has_set_up = are_about_set_up(self._pieces or ())
 
     def state(self) -> dict[str, Any]:
         """What later lines are compared with, as JSON-able values."""
@@ -248,17 +202,17 @@ class LaunchOpening:
 
     def _count(self, line: bytes) -> None:
         """Note a line before the first record; one of a few signs, or of digits alone, says nothing."""
-        if len(line) < _LEAST_OF_WORD or (len(line) < _SHORTEST and _LETTER.search(line) is None):
+        if len(line) < _LEAST_OF_WORD or (len(line) < SHORTEST and LETTER.search(line) is None):
             self._size += len(line)
             self._is_warned = False
             return
         if not (self._opener or self._counts):
-            self._opener, self._numbers = _opener_of(line), _numbers_of(line)
+            self._opener, self._numbers = opener_of(line), numbers_of(line)
         self._size = _MAX_BYTES if _EPOCH.fullmatch(line) is not None else self._size + len(line)
-        if _DATED.fullmatch(line) is not None and _REPEATED.search(line) is None:
+        if _DATED.fullmatch(line) is not None and REPEATED.search(line) is None:
             self._has_dated = True
-        if _ARGUMENTS in line:
-            self._arguments, self._last_arguments = self._arguments + 1, _arguments_of(line)
+        if ARGUMENTS in line:
+            self._arguments, self._last_arguments = self._arguments + 1, arguments_of(line)
         warning = _WARNING.search(line)
         was_warned, self._is_warned = self._is_warned, warning is not None
         if warning is not None and (warning[0] in self._warnings or len(self._warnings) < _MOST_WARNINGS):
@@ -270,7 +224,7 @@ class LaunchOpening:
         known = [piece for piece in self._counts if piece in line]
         for piece in known:
             self._counts[piece] += 1
-        if not known and len(self._counts) < _MAX_PIECES and (piece := _piece_of(line)):
+        if not known and len(self._counts) < _MAX_PIECES and (piece := piece_of(line)):
             self._counts[piece] = 1
         elif not known and len(self._short) < _LEAST_PIECES and _SHORT.fullmatch(line) is not None:
             self._short.append(line)
@@ -279,7 +233,7 @@ class LaunchOpening:
         """Note the opening lines, and prompts, in a part of the block."""
         block, pieces, numbered = self._block, self._pieces or (), b""
         has_crashed = False
-        if self.crash.has_begun or _OF_PROCESSES.search(block, begin, end) is not None:
+        if self.crash.has_begun or OF_PROCESSES.search(block, begin, end) is not None:
             has_crashed = self._search_processes(begin, end, pieces)
         if any(block.find(warning, begin, end) >= 0 for warning in self._warnings):
             self._has_warned = True
@@ -295,7 +249,7 @@ class LaunchOpening:
         if self._opener:
             self._has_text = self._has_text or _WORD.search(block, begin, end) is not None
             if (at := block.find(self._opener, begin, end)) >= 0:
-                numbered = self._count_on(_line_at(block, at)) if len(pieces) < _LEAST_PIECES - 1 else b""
+                numbered = self._count_on(line_at(block, at)) if len(pieces) < _LEAST_PIECES - 1 else b""
             if (at >= 0 and not numbered) or has_crashed:
                 self._found.add(_OPENER_AGAIN)
                 numbered = b""
@@ -310,7 +264,7 @@ class LaunchOpening:
         block = self._block
         if (start := process_start(block, begin, end)) is not ProcessStart.NONE:
             self._found.add(_STARTED if start is ProcessStart.SHOWN else _MAY_HAVE_STARTED)
-        if _may_resume(block, begin, end) and _RESUMES.search(block, begin, end) is not None:
+        if resumes(block, begin, end):
             self._found.add(_RESUMED)
         self._search_loaded(begin, end)
         return self.crash.search(block, begin, end, self._opener or (pieces[0] if pieces else b""))
@@ -321,7 +275,7 @@ class LaunchOpening:
         if block.find(b"oad", begin, end) < 0 and block.find(b"estor", begin, end) < 0:
             return
         self._has_loaded = self._has_loaded or LOADS.search(block, begin, end) is not None
-        if self._has_loaded and (stated := _LOADED_AT.search(block, begin, end)) is not None:
+        if self._has_loaded and (stated := LOADED_AT.search(block, begin, end)) is not None:
             self.loaded_at = int(stated[1])
 
     def _has_new_arguments(self, begin: int, end: int) -> bool:
@@ -330,10 +284,10 @@ class LaunchOpening:
         Workers that import the program, for each epoch anew, may print those of their parent.
         """
         block = self._block
-        while (at := block.find(_ARGUMENTS, begin, end)) >= 0:
-            begin = at + len(_ARGUMENTS)
+        while (at := block.find(ARGUMENTS, begin, end)) >= 0:
+            begin = at + len(ARGUMENTS)
             line = block[at : (block.find(b"\n", at, end) + 1 or end)]
-            if self._arguments == 1 or _arguments_of(line) != self._last_arguments:
+            if self._arguments == 1 or arguments_of(line) != self._last_arguments:
                 return True
         return False
 
@@ -342,7 +296,7 @@ class LaunchOpening:
 
         A number that was skipped counts no trainings, here and from here on.
         """
-        before, self._numbers = self._numbers, _numbers_of(line)
+        before, self._numbers = self._numbers, numbers_of(line)
         changes = [now - last for last, now in zip(before, self._numbers, strict=False) if now != last]
         if not before or changes[:1] > [1]:
             self._numbers = []
@@ -403,7 +357,7 @@ class LaunchOpening:
         if self._is_repeated or self._is_short or 0 not in self._found:
             return False
         return len(found) >= _SHARE_OF_PART * len(pieces) and any(
-            _SET_UP.search(piece) is not None and LOADS.search(piece) is None for piece in found
+            SET_UP.search(piece) is not None and LOADS.search(piece) is None for piece in found
         )
 
     @property
@@ -438,13 +392,13 @@ class LaunchOpening:
         if len(self._found) < _LEAST_SHARE * len(pieces):
             return False
         found = [pieces[number] for number in self._found if number >= 0]
-        return any(pattern.search(piece) is not None for piece in found for pattern in (_SET_UP, *others))
+        return any(pattern.search(piece) is not None for piece in found for pattern in (SET_UP, *others))
 
     @property
     def states_settings(self) -> bool:
         """Whether one of the opening lines that came again has the settings of a launch."""
         found = [piece for number, piece in enumerate(self._pieces or ()) if number in self._found]
-        return any(piece == _ARGUMENTS or _STATED.search(piece) is not None for piece in found)
+        return any(piece == ARGUMENTS or STATED.search(piece) is not None for piece in found)
 
     @property
     def has_record(self) -> bool:
@@ -502,65 +456,6 @@ class LaunchOpening:
             self._pieces, self._is_repeated, self._is_short = self._short, False, True
         self._counts, self._short = {}, []
         self._warnings = {text: count for text, count in self._warnings.items() if count == 1}
-        self._has_set_up = _tells_set_up(self._pieces)
+        self._has_set_up = are_about_set_up(self._pieces)
         is_set_up = self._has_set_up and not (self._is_repeated or self._is_short)
         return (*(["opening"] if self._is_sufficient else []), *(["set up"] if is_set_up else []))
-
-
-def _tells_set_up(pieces: Sequence[bytes]) -> bool:
-    """Whether one of some lines is about the set-up of a program."""
-    return any(_SET_UP.search(piece) is not None for piece in pieces)
-
-
-def is_about_set_up(line: str) -> bool:
-    """Whether a line is about the set-up of a program: a device, data, a model, settings."""
-    return _SET_UP.search(line.encode()) is not None and _REPEATED.search(line.encode()) is None
-
-
-def _arguments_of(line: bytes) -> int:
-    """What tells the arguments in a line from others."""
-    return crc32(line[line.index(_ARGUMENTS) :].rstrip())
-
-
-def _may_resume(block: bytes, begin: int, end: int) -> bool:
-    """Whether a part of a block may have a line that says that a program resumes."""
-    return any(block.find(word, begin, end) >= 0 for word in _MAY_RESUME)
-
-
-def _line_at(block: bytes, position: int) -> bytes:
-    """The line of a block around a position."""
-    end = block.find(b"\n", position)
-    return block[block.rfind(b"\n", 0, position) + 1 : end if end >= 0 else len(block)]
-
-
-def _numbers_of(line: bytes) -> list[int]:
-    """The whole numbers of a line, without those of times and versions."""
-    return [int(number) for number in _NUMBER.findall(line)]
-
-
-def _opener_of(line: bytes) -> bytes:
-    """The longest part without digits of the first line; nothing of one that may come again or come once."""
-    if _REPEATED.search(_AMOUNTS.sub(b"", line)) is not None or _ONLY_ONCE.search(line) is not None:
-        return b""
-    parts = _WITHOUT_DIGITS.findall(_VALUE.sub(rb"\g<1>0", line))
-    part: bytes = max(parts, key=len, default=b"")[:_LONGEST].strip()
-    return part if len(_LETTER.findall(part)) >= _LEAST_OF_OPENER else b""
-
-
-def _piece_of(line: bytes) -> bytes:
-    """The longest part without digits of a line; nothing of a line with too few letters.
-
-    Of a line that states settings it is the beginning of these: the number of epochs may be among them.
-    """
-    if _ARGUMENTS in line:
-        return _ARGUMENTS
-    parts = _WITHOUT_DIGITS.findall(_TEMPORARY.sub(b"0", line))
-    if (stated := _STATED.search(line)) is not None:
-        last: bytes = _WITHOUT_DIGITS.findall(line[: stated.end()])[-1]
-        return last[-_LONGEST:].lstrip()
-    piece = max(parts, key=len, default=b"")[:_LONGEST].strip()
-    is_settings = len(_SETTING.findall(line)) >= _LEAST_SETTINGS and _REPEATED.search(piece) is None
-    if not is_settings and _REPEATED.search(line) is not None:
-        return b""
-    has_words = len(piece) >= _SHORTEST and len(_LETTER.findall(piece)) >= _LEAST_LETTERS
-    return piece if has_words else b""

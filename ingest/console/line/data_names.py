@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from holter.ingest.console.line.line_words import EVALUATIONS
 from holter.translated_words import in_english
 
 _METRIC = (
@@ -13,8 +14,7 @@ _METRIC = (
 )
 """What may follow the data without a sign between: `valloss`, `testset`."""
 _DATA = re.compile(
-    r"(?:train(?:ing)?|trn"
-    r"|(?P<word>eval(?:uat(?:ion|ing|e))?|val(?:id(?:ation|at(?:ing|e))?)?|test(?:ing)?|dev))(?![a-z])"
+    rf"(?:train(?:ing)?|trn|(?P<word>{EVALUATIONS}))(?![a-z])"
     rf"|(?:train|(?P<beginning>eval|valid|val|test))(?={_METRIC})"
 )
 _WITHIN_WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")

@@ -7,9 +7,9 @@ from collections.abc import Collection
 from typing import Any
 
 from holter.ingest.console.line.line_counters import Counter, CounterField
-from holter.ingest.console.line.line_fields import NumberField
 from holter.ingest.console.line.line_shapes import MetricField
 from holter.ingest.console.line.line_words import BEST_WORD
+from holter.ingest.console.line.number_field import NumberField
 
 _BEST = re.compile(rf"(?i){BEST_WORD}(?!\.\w|[_\w-]*[=:])")
 _BEST_AHEAD = re.compile(r"(?i)\W{0,20}best_\w{1,40} ?[:=] ?(?=[a-z])")

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from holter.ingest.console.line.line_fields import NumberField
 from holter.ingest.console.line.line_settings import has_settings
 from holter.ingest.console.line.line_words import (
     BATCHES,
@@ -24,13 +23,13 @@ from holter.ingest.console.line.line_words import (
     STATISTICS,
     STEPS,
 )
+from holter.ingest.console.line.number_field import NumberField
 from holter.ingest.metric_names import is_metric_name
 from holter.translated_words import in_english
 
 COUNTS_DATA = re.compile(r"\((?:val|test|eval)\)\s*$", re.I)
 OF_MEAN_WEIGHTS = re.compile(r"(?i)(?: ?\(ema\)|[ _]ema)$")
 """What says behind the data that the means of the weights are evaluated: `Test (EMA): [ 0/24]`."""
-_LENGTH = re.compile(r"(?i)(?:(?:num(?:ber)?|no\.?|n)[ _](?:of[ _])?|ep(?:isode)?[ _])?steps")
 _WRITER = re.compile(r"(?:rank|gpu|worker|node|proc(?:ess)?)\d+")
 _RATES = DURATIONS | {"per", "rate"}
 """Words before `step` or `iteration` in the names of what is measured in one: `fps step: 12000`."""
@@ -62,6 +61,7 @@ _AROUND_HEADING = " \t\r\n:=#-*[]"
 _LEAST_WITH_BATCH = 4
 """Texts of a line with an epoch, a batch, its total and a name."""
 _NAME_AND_SIGN = re.compile(r"[ \t]{1,8}[A-Za-z_][\w./@-]{0,60} ?[=:] {0,8}")
+_DIGITS_OF_SHARE = 3
 _SEPARATORS = str.maketrans("_/-.", "    ")
 
 
@@ -267,21 +267,6 @@ def is_epoch_before_batch(field: NumberField, texts: tuple[str, ...]) -> bool:
     before, behind, total, name = texts[:_LEAST_WITH_BATCH]
     is_alone = not (before.strip() or behind.strip(" \t"))
     return is_alone and total.strip() == "/" and _NAME_AND_SIGN.fullmatch(name) is not None
-
-
-def is_length(field: NumberField, counters: list[CounterField]) -> bool:
-    """Whether a number of steps is the length of an episode.
-
-    `Episode: 3, reward: 1.5, steps: 120`, `Episode 3 - truncated at step 1000. Reward: 5`,
-    `Episode: 3, Number of steps: 120`.
-    """
-    is_other = bool(counters) and counters[0].counter is Counter.OTHER
-    is_named = _LENGTH.fullmatch(field.english) is not None
-    is_length = is_named or field.before.endswith((" at ", " in ", " after "))
-    return is_other and is_length and field.total_index < 0
-
-
-_DIGITS_OF_SHARE = 3
 
 
 def measured_counts(counters: Sequence[CounterField], numbers: Sequence[str]) -> frozenset[int]:

@@ -9,15 +9,15 @@ from holter.ingest.console.line.data_names import evaluation_of, is_of_evaluatio
 from holter.ingest.console.line.line_counters import Counter, CounterField
 from holter.ingest.console.line.line_settings import is_learning_rate, is_setting
 from holter.ingest.console.line.line_shapes import LineShape, MetricField
-from holter.ingest.console.line.line_words import DATA_SPLIT
+from holter.ingest.console.line.line_words import DATA_SPLIT, EVALUATIONS
 from holter.ingest.metric_names import is_metric_name
 
-_BEHIND_METRICS = re.compile(r"(?i)%?[\s,;|-]{0,8}[\[(](train|val(?:id(?:ation)?)?|test|eval)[\])]\s*")
+_BEHIND_METRICS = re.compile(rf"(?i)%?[\s,;|-]{{0,8}}[\[(](?:(train(?:ing)?|trn)|({EVALUATIONS}))[\])]\s*")
 """The data at the end of a line: `Epoch 3 loss 0.5 (val)`."""
 _BEHIND_COUNTER = re.compile(
     r"(?i)[\s,;:|\])>*=\u2013\u2014-]{0,8}[\[(]?(?:(?:start|begin)(?:n?ing)? (?:the )?)?"
     r"(?:(?:results?|metrics|scores?|performance) (?:on|for|of) (?:the )?)?"
-    r"(?:(train(?:ing)?)|(val(?:id(?:ation|ating)?)?|test(?:ing)?|eval(?:uation|uating)?))"
+    rf"(?:(train(?:ing)?|trn)|({EVALUATIONS}))"
     r"(?: (?:set|data))?"
     r"(?: (?:stage|phase|mode|loop|metrics|results?|scores?|stat(?:istic)?s|summary|report))?"
     r"[^\w/]{0,80}"
@@ -43,10 +43,11 @@ def data_before(found: re.Match[str]) -> str:
 
 def data_behind(text: str, *, is_heading: bool) -> str:
     """The data that the text behind the last number of a line names, `is_heading` if none is of a metric."""
-    if is_heading and (stated := _BEHIND_COUNTER.fullmatch(text)) is not None:
-        return "train" if stated[1] else stated[2].lower()
-    behind = _BEHIND_METRICS.fullmatch(text)
-    return "" if behind is None else behind[1].lower()
+    stated = _BEHIND_COUNTER.fullmatch(text) if is_heading else None
+    stated = stated or _BEHIND_METRICS.fullmatch(text)
+    if stated is None:
+        return ""
+    return "train" if stated[1] else stated[2].lower()
 
 
 def data_ahead(counters: Sequence[CounterField], metrics: Sequence[MetricField]) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 
-from holter.ingest.console.line.line_fields import NumberField
 from holter.ingest.console.line.line_words import (
     COUNTED_ROWS,
     DATA_SPLIT,
@@ -17,6 +16,7 @@ from holter.ingest.console.line.line_words import (
     WRITERS,
 )
 from holter.ingest.console.line.logger_lines import logger_line
+from holter.ingest.console.line.number_field import NumberField
 from holter.ingest.metric_names import is_metric_name
 
 _THINGS = (

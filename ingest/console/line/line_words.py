@@ -95,10 +95,11 @@ STOP_WORDS = frozenset(
     {"to", "at", "in", "of", "for", "from", "with", "after", "on", "the", "and", "took", "by", "than", "over",
      "is", "was", "be", "last", "every", "per", "vs"}
 )  # fmt: skip
-_DATA = (
-    r"(?<![\w./])(?<!\w-)(?:(train(?:ing)?|trn)"
-    rf"|({'|'.join(EVALUATION_WORDS)}|cv(?= batch)))"
-)
+EVALUATIONS = "|".join(EVALUATION_WORDS)
+"""The words for data of an evaluation, as a pattern in lower case, for brackets around them."""
+ALL_DATA = rf"train(?:ing)?|trn|{EVALUATIONS}"
+"""The same for any data."""
+_DATA = rf"(?<![\w./])(?<!\w-)(?:(train(?:ing)?|trn)|({EVALUATIONS}|cv(?= batch)))"
 _NO_LONGER_WORD = r"(?![\w/-]|\.\w)"
 DATA_SPLIT = re.compile(_DATA + _NO_LONGER_WORD, re.I)
 DATA_TAG = re.compile(

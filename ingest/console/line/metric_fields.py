@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from holter.ingest.console.line.line_fields import NumberField
 from holter.ingest.console.line.line_words import (
     BATCHES,
     CALENDAR,
@@ -15,6 +14,7 @@ from holter.ingest.console.line.line_words import (
     STEPS,
     STOP_WORDS,
 )
+from holter.ingest.console.line.number_field import NumberField
 from holter.ingest.metric_names import is_metric_name
 
 _SLASHES_OF_PATH = 5

@@ -1,18 +1,22 @@
 """Reads what the numbers of a line are from the text around them: its shape.
 
-Programs print the same few shapes over and over. A shape is analysed once: which numbers count (epochs,
-batches, steps), which are totals of these, which are metrics and by what names. A line then costs one split
-and one look-up.
+Programs print the same few shapes over and over: which numbers count (epochs, batches, steps), which are
+totals of these, which are metrics and by what names.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import replace
-from functools import lru_cache
 from zlib import crc32
 
 from holter.ingest.console.line.data_names import is_of_evaluation, names_data
+from holter.ingest.console.line.episode_lengths import (
+    REWARD,
+    is_length,
+    is_length_next_to_reward,
+    is_length_of_other,
+)
 from holter.ingest.console.line.line_bests import is_note, is_of_best, says_best, text_ahead
 from holter.ingest.console.line.line_counters import (
     COUNTS_DATA,
@@ -21,20 +25,17 @@ from holter.ingest.console.line.line_counters import (
     CounterField,
     announces_timesteps,
     counter_of,
-    epoch_behind_step,
     heads_list,
     is_batch_of_epoch,
     is_behind_stage,
     is_epoch_before_batch,
-    is_length,
     is_lone_batch,
     is_lone_step,
-    measured_counts,
     stage_of,
     states_amount,
 )
 from holter.ingest.console.line.line_data import data_ahead, data_before, data_behind, is_summary
-from holter.ingest.console.line.line_fields import NumberField, number_fields
+from holter.ingest.console.line.line_fields import number_fields
 from holter.ingest.console.line.line_names import numbered, unique_name
 from holter.ingest.console.line.line_settings import has_settings, is_of_model, is_setting, is_settings
 from holter.ingest.console.line.line_shapes import (
@@ -44,15 +45,21 @@ from holter.ingest.console.line.line_shapes import (
     part_before,
 )
 from holter.ingest.console.line.line_subjects import label_of, subject_of, word_of_row
-from holter.ingest.console.line.line_tokens import is_time
-from holter.ingest.console.line.line_words import DATA_SPLIT, DATA_TAG, ENDS, INDEX_WORDS, QUALIFIERS, ROUNDS
+from holter.ingest.console.line.line_words import (
+    ALL_DATA,
+    DATA_SPLIT,
+    DATA_TAG,
+    ENDS,
+    INDEX_WORDS,
+    QUALIFIERS,
+    ROUNDS,
+)
 from holter.ingest.console.line.logger_lines import logger_line
 from holter.ingest.console.line.metric_fields import has_share, is_counted_share, is_metric, is_of_ratio
-from holter.ingest.console.line.number_lists import values_of_lists, with_words
+from holter.ingest.console.line.number_field import NumberField
+from holter.ingest.console.line.number_lists import values_of_lists
 from holter.ingest.console.line.numbers_behind import name_of_value, scale_of_spread
-from holter.ingest.console.text.glued_lines import without_glued
 from holter.ingest.metric_names import is_metric_name
-from holter.ingest.printed_numbers import without_calls
 from holter.translated_words import in_english
 
 _MANY_METRICS = 3
@@ -61,7 +68,7 @@ _BAR_WITHOUT_TOTAL = "it ["
 """What is behind the count of a progress bar that knows no total."""
 _FRAMES = ("===", "---", "***", "###", "───", "═══", "━━━")
 _FRAME = re.compile(r"\s{0,20}(?:={3}|-{3}|\*{3}|#{3}|─{3}|═{3}|━{3})")
-_SAYS_WHY = re.compile(r"(?i):? (?:reducing|adjusting) (?:the )?learning rate|,? (?:due to|because) ")
+_STATES_REASON = re.compile(r"(?i):? (?:reducing|adjusting) (?:the )?learning rate|,? (?:due to|because) ")
 """What is behind an epoch or a step of others than the training: of PyTorch's schedulers, which count epochs
 on their own, and of notes such as `Early stopping at step 0 due to reaching max kl: 0.03`.
 """
@@ -69,29 +76,21 @@ _LOADED = re.compile(r"(?i)\b(?:initiali[sz]ed|load(?:ed|ing)|restor(?:ed|ing)|r
 """Words of lines that say which checkpoint was loaded, and repeat what was measured at it."""
 _LIST_OF_KEY = ('": [', "': [")
 """What begins a list in a dictionary: `{"step": [0, 1, 2], "loss": [5.0, 2.5, 1.7]}`."""
-_LENGTHS = frozenset({"steps", "it", "iters", "iterations"})
-"""What may be the length of an episode."""
-_REWARD = re.compile(r"(?i)reward|return|score")
 _TIME = re.compile(r"(?i)time|elapsed|duration|\bsec|\bmin")
 """Names of durations and times, which next to a position are no record."""
 
 
-_NOTHING_MEASURED: frozenset[int] = frozenset()
-_NOTHING = LineShape((), (), "", is_record=False)
+NO_NUMBERS = LineShape((), (), "", is_record=False)
+"""The shape of a line without numbers, or whose numbers are nothing."""
 _SETTINGS = LineShape((), (), "", is_record=False, is_settings=True)
 
-_FULL_WIDTH: dict[int, int | str] = {
-    **{code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)},
-    **dict(zip(map(ord, "\u3000、。【】「」《》"), " ,;[][][]", strict=True)),
-}
-"""Punctuation of Chinese and Japanese, which is as wide as a letter, and that of ASCII."""
 _NAME_AHEAD = re.compile(
     r"(?<![\w.@])(?!(?:INFO|DEBUG|WARNING|[Tt]he)\b)([A-Za-z][\w@-]{0,40}(?: [\w@-]{1,40}){0,5}?)"
     r"(?: \([a-z ]{1,30}\))? "
     r"(?:(?:at|in|on|after|during|over|for|of|@) |(?=(?i:epoch|step|iter(?:ation)?|batch)\b))"
 )
 """A name before what is counted: `loss at step 5: 2.3`, `Loss epoch[0] = 2.3`."""
-_LOSS_OF_DATA = re.compile(r"(?i)(?:train(?:ing)?|val(?:id(?:ation)?)?|test(?:ing)?|eval(?:uation)?)[ _]loss")
+_LOSS_OF_DATA = re.compile(rf"(?i)(?:{ALL_DATA})[ _]loss")
 _ESTIMATED = re.compile(
     r"\bSaving dict for global step|['\"]_?type['\"]: ['\"](?:val|test|eval)_"
     r"|\b(?i:score|result)s? (?:for|of|on) (?:fold|split)\b"
@@ -99,61 +98,7 @@ _ESTIMATED = re.compile(
 """What is before the metrics of an evaluation: of TensorFlow's estimators, `"_type": "val_epoch"`, a fold."""
 
 
-def shape_of_line(parts: list[str]) -> LineShape:
-    """What the numbers of a line are, of which these are the texts and numbers in turn.
-
-    Behind a time at its beginning a line is read as without it: `[2026-02-22 15:43:42] INFO - Epoch 1/3`.
-    """
-    shape = _shape_of_numbers(parts, _NOTHING_MEASURED)
-    for field in shape.counters:
-        if "." not in parts[2 * field.index + 1]:
-            continue
-        measured = measured_counts(shape.counters, parts[1::2]) or epoch_behind_step(shape.counters, parts)
-        if measured:
-            return replace(_shape_of_numbers(parts, measured), has_fractions=True)
-    return shape
-
-
-def _shape_of_numbers(parts: list[str], measured: frozenset[int]) -> LineShape:
-    texts = without_glued(tuple(parts[::2]))
-    if len(texts) > 2 and is_time(parts[1]) and not texts[0].strip(" [(\t"):
-        return _shape_behind(1, texts[1].lstrip("]) \t"), texts, measured)
-    return shape_of(texts, measured)
-
-
-@lru_cache(maxsize=8192)
-def _shape_behind(numbers: int, text: str, texts: tuple[str, ...], measured: frozenset[int]) -> LineShape:
-    """The shape of a line whose first numbers are a time that nothing is before.
-
-    `text` is that behind these numbers.
-    """
-    shape = shape_of((text, *texts[numbers + 1 :]), frozenset(index - numbers for index in measured))
-    return replace(
-        shape,
-        counters=tuple(
-            replace(
-                field,
-                index=field.index + numbers,
-                total_index=field.total_index + numbers * (field.total_index >= 0),
-            )
-            for field in shape.counters
-        ),
-        metrics=tuple(replace(field, index=field.index + numbers) for field in shape.metrics),
-        row=None if shape.row is None else replace(shape.row, index=shape.row.index + numbers),
-    )
-
-
-@lru_cache(maxsize=8192)
-def shape_of(texts: tuple[str, ...], measured: frozenset[int] = _NOTHING_MEASURED) -> LineShape:
-    """What the numbers between these texts are, of which those `measured` count nothing."""
-    if len(texts) < 2:
-        return _NOTHING
-    if not all(map(str.isascii, texts)):
-        texts = tuple(text.translate(_FULL_WIDTH) for text in texts)
-    return _ShapeReader(with_words(without_calls(texts)), measured).read()
-
-
-class _ShapeReader:
+class ShapeReader:
     """Reads the fields of a line from left to right, and what the line is by them."""
 
     def __init__(self, texts: tuple[str, ...], measured: frozenset[int]) -> None:
@@ -210,7 +155,7 @@ class _ShapeReader:
             self._texts, first + 1, _names(self._metrics), is_amount=is_amount
         ):
             return _SETTINGS  # `Epochs: 25, Iters: 4675` are some, too
-        return self._shape()
+        return NO_NUMBERS if self._is_position_of_other() else self._shape()
 
     def _skip(self, field: NumberField) -> bool:
         """Note the data that the text before a number is about; whether the number itself is nothing."""
@@ -314,10 +259,16 @@ class _ShapeReader:
             return None
         if counter is Counter.EPOCH and is_behind_stage(field, self._counters, self._texts):
             self._counters.clear()
-        if counter is Counter.STEP and self._is_length_of_other(field):
+        if counter is Counter.STEP and is_length_of_other(
+            field, self._counters, self._texts, has_metrics=bool(self._metrics)
+        ):
             return None
         if self._metrics and field.english.lower() == "generation":
             return None  # `bleu: 16.5, generation: 1919.7[sec]`, how long it took
+        return self._counter_behind_others(field, counter)
+
+    def _counter_behind_others(self, field: NumberField, counter: Counter | None) -> Counter | None:
+        """What a number counts by what is counted before it, which may turn out to be an epoch."""
         if len(self._counters) == 1 and self._counters[0] is self._unnamed:
             if counter is Counter.EPOCH and field.before.strip() == "*":  # `1/10 * Epoch 1 (train): `
                 self._counters.clear()
@@ -347,38 +298,15 @@ class _ShapeReader:
         """Whether a number in brackets is the step at a part of an epoch: `[100] epoch=0.4, loss=0.5`."""
         return field.index + 1 in self._measured and self._texts[field.index + 1].startswith("] epoch")
 
-    def _is_length_of_other(self, field: NumberField) -> bool:
-        """Whether steps are the length of something else than the training.
-
-        They are behind what counts steps already, `iteration: 10 | loss: 83.4 | steps: 158`, or in
-        parentheses behind a value, `Success (R: 99.00, Steps: 6)`.
-        """
-        if field.english.lower() != "steps" or field.total_index >= 0:
-            return False
-        if self._counters:
-            return any(each.counter is Counter.STEP for each in self._counters)
-        before = "".join(self._texts[: field.index + 1])
-        return bool(self._metrics) and before.count("(") > before.count(")")
-
     def _counts_no_epoch(self) -> bool:
         """Whether what the line counts first has no name, or is nothing that has batches."""
         first = next(iter(self._counters), None)
         return first is not None and (first is self._unnamed or first.counter is Counter.OTHER)
 
     def _is_length_behind(self, field: NumberField) -> bool:
-        """Whether steps next to a reward are the length of an episode: `Ep 200: Reward=0.8 | Steps=14`.
-
-        Before it they are if `ep` counts: an epoch may have as many.
-        """
-        is_episode = bool(self._counters) and self._counters[0].counter in (Counter.EPOCH, Counter.OTHER)
-        # `Episode: 3, reward: 1.5, step: 200`, but `Episode: 3, step: 4500, reward: 1.5`
-        is_last = self._counters[-1:] != [] and self._counters[-1].counter is Counter.OTHER
-        name = field.english.lower()
-        is_length = name in _LENGTHS or (name == "step" and is_last)
-        if not is_episode or not is_length or field.total_index >= 0:
-            return False
+        """Whether steps next to a reward are the length of an episode; before it they are if `ep` counts."""
         behind = self._texts[field.index + 1 :] if self._counts_ep() else ()
-        return any(map(_REWARD.search, (*_names(self._metrics), *behind)))
+        return is_length_next_to_reward(field, self._counters, (*_names(self._metrics), *behind))
 
     def _counts_ep(self) -> bool:
         """Whether what the line counts first is called `ep`, an epoch or an episode."""
@@ -486,39 +414,63 @@ class _ShapeReader:
     def _is_last_metric(self, field: NumberField) -> bool:
         return bool(self._metrics) and self._metrics[-1].index == field.index
 
-    def _shape(self) -> LineShape:
-        texts, counters, metrics = self._texts, self._counters, self._metrics
-        names = _names(metrics)
+    def _is_position_of_other(self) -> bool:
+        """Whether the line states where a checkpoint is from, or why a scheduler or a program stopped."""
+        texts, counters = self._texts, self._counters
         if _LOADED.search(text_ahead(texts, counters)) is not None:
-            return _NOTHING
-        if counters and _SAYS_WHY.match(texts[counters[0].index + 1]) is not None:
-            return _NOTHING
+            return True
+        return bool(counters) and _STATES_REASON.match(texts[counters[0].index + 1]) is not None
+
+    def _correct_unnamed_counter(self) -> None:
+        """Take a first counter without a name for what it is by those behind it."""
+        texts, counters = self._texts, self._counters
         named = {each.counter for each in counters if each is not self._unnamed}
         if len(counters) > 2 and self._unnamed is not None and Counter.EPOCH in named:
             counters.remove(self._unnamed)  # `(0/8)`, a rank, before the epoch and the batch
         if counters == [self._unnamed] and has_share(counters[0].total_index, texts) and "[" in texts[0]:
             counters[0] = replace(counters[0], counter=Counter.BATCH)  # `[3200/60000 (5%)]`, of the data
-        if not self._split:
-            self._split = data_behind(texts[-1], is_heading=bool(counters) and not metrics)
-        split = "" if self._split == "train" else self._split
-        measures = self._is_known or (bool(split) and not has_settings(names))
+
+    def _is_record(self, names: list[str], *, measures: bool) -> bool:
+        """Whether the line has metrics at a position; `measures`: they are known to be metrics."""
+        counters, metrics = self._counters, self._metrics
         marked = self._marked if self._is_stated else 0
         is_report = _is_report(counters, metrics, marked=marked, is_stated=self._is_stated)
         is_record = bool(counters) and bool(metrics) and (measures or is_report)
         if [(each.counter, each.total_index) for each in counters] == [(Counter.BATCH, -1)]:
             # `15000 iters, batch 64, lr 0.0002` are settings
             is_record &= any(is_metric_name(name) and not is_setting(name) for name in names)
-        has_means = not counters and bool(metrics) and (bool(split) or is_summary(texts[0], metrics[0].name))
+        return is_record
+
+    def _may_recur(self, names: list[str]) -> bool:
+        """Whether the line begins with what it counts, and has signs before its numbers, no settings."""
         # `Updates 3, num timesteps 6400, FPS 81`
-        is_named = self._marked > 0 or (len(counters) > 1 and self._listed > 0)
-        may_recur = self._is_stated and is_named and not (is_record or split or has_settings(names))
-        may_recur &= not all(map(is_of_model, names))  # `Step / patience: 30 / 0` is a heading
-        if len(counters) > 1:  # what else counts is an axis that people may want
+        is_named = self._marked > 0 or (len(self._counters) > 1 and self._listed > 0)
+        may_recur = self._is_stated and is_named and not has_settings(names)
+        return may_recur and not all(map(is_of_model, names))  # `Step / patience: 30 / 0` is a heading
+
+    def _metrics_about(self, split: str, about: tuple[str, str] | None) -> list[MetricField]:
+        """The metrics, with what else counts, and without what the line is about in their names."""
+        metrics = self._metrics
+        if len(self._counters) > 1:  # what else counts is an axis that people may want
             axes = [axis for counter, axis in self._axes if not (split and counter is Counter.EPOCH)]
             metrics = [*axes, *metrics]  # the epochs of evaluations are those of the training
-        about = subject_of(texts) if metrics or counters else None
         if about is not None:  # `Category: person Accuracy 0.2`
             metrics = [replace(field, name=field.name.removeprefix(f"{about[1]} ")) for field in metrics]
+        return metrics
+
+    def _shape(self) -> LineShape:
+        texts, counters = self._texts, self._counters
+        names = _names(self._metrics)
+        self._correct_unnamed_counter()
+        if not self._split:
+            self._split = data_behind(texts[-1], is_heading=bool(counters) and not names)
+        split = "" if self._split == "train" else self._split
+        measures = self._is_known or (bool(split) and not has_settings(names))
+        is_record = self._is_record(names, measures=measures)
+        has_means = not counters and bool(names) and (bool(split) or is_summary(texts[0], names[0]))
+        about = subject_of(texts) if names or counters else None
+        metrics = self._metrics_about(split, about)
+        counted = [field.counter for field in counters]
         return LineShape(
             counters=tuple(counters),
             metrics=tuple(metrics),
@@ -528,11 +480,11 @@ class _ShapeReader:
             is_heading=self._is_heading,
             is_amount=self._amounts > 0,
             stage=self._stage,
-            part=part_before(self._counters, self._metrics),
+            part=part_before(counters, self._metrics),
             kind=str(crc32("\n".join(_names(metrics)).encode())),
             is_round=self._is_round and self._is_heading and len(counters) == 1,
             is_of_round=self._is_round and self._is_heading,
-            is_of_episode=len(counters) == 1 and self._counts_ep() and any(map(_REWARD.search, names)),
+            is_of_episode=len(counters) == 1 and self._counts_ep() and any(map(REWARD.search, names)),
             is_report=is_record and not measures,
             has_rates_alone=is_record and measures and all(map(is_setting, names)),
             is_of_training=self._split == "train",
@@ -540,13 +492,14 @@ class _ShapeReader:
             data_ahead=data_ahead(counters, metrics) if is_record and not split else "",
             row=self._row,
             about=about,
-            may_recur=may_recur,
+            may_recur=not (is_record or split) and self._may_recur(names),
             is_bar=_BAR_WITHOUT_TOTAL in texts,
             may_be_late=bool(split)
-            and [(field.counter, field.total_index) for field in counters] == [(Counter.STEP, -1)]
+            and counted == [Counter.STEP]
+            and counters[0].total_index == -1
             and texts[0].lstrip().startswith("["),
-            is_note=[field.counter for field in counters] == [Counter.EPOCH] and is_note(texts, counters[0]),
-            is_end=[field.counter for field in counters] in ([Counter.EPOCH], [Counter.STEP])
+            is_note=counted == [Counter.EPOCH] and is_note(texts, counters[0]),
+            is_end=counted in ([Counter.EPOCH], [Counter.STEP])
             and not names
             and ENDS.search("".join(texts)) is not None,
             is_best=says_best(texts, counters),

@@ -9,12 +9,12 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from holter.ingest.console.line.cached_shapes import shape_of_line
 from holter.ingest.console.line.data_names import is_of_evaluation
 from holter.ingest.console.line.line_counters import Counter
 from holter.ingest.console.line.line_shapes import measured_values
 from holter.ingest.console.line.line_tokens import split_numbers
 from holter.ingest.console.line.line_words import DATA_SPLIT
-from holter.ingest.console.line.shape_reader import shape_of_line
 from holter.ingest.console.plain.plain_line import counts_of
 from holter.ingest.console.steps.step_axis import Counts
 from holter.ingest.console.text.values import parse_numbers

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator
 from itertools import product
 from typing import NamedTuple
 
+from holter.ingest.console.line.cached_shapes import shape_of_line
 from holter.ingest.console.line.data_names import is_of_evaluation
 from holter.ingest.console.line.improvements import without_old_value
 from holter.ingest.console.line.line_settings import is_learning_rate, is_of_model, is_setting
 from holter.ingest.console.line.line_shapes import LineShape
 from holter.ingest.console.line.line_tokens import split_numbers, template_of
 from holter.ingest.console.line.result_lines import is_named_number
-from holter.ingest.console.line.shape_reader import shape_of_line
 from holter.ingest.metric_names import is_metric_name
 from holter.translated_words import in_english
 

@@ -23,13 +23,13 @@ from holter.ingest.console.headings.training_sections import (
 from holter.ingest.console.layouts.layout_prefixes import PrefixedLines
 from holter.ingest.console.layouts.layout_slots import MAX_COUNT_DIGITS
 from holter.ingest.console.layouts.line_layouts import LayoutContent, LineLayout
+from holter.ingest.console.line.cached_shapes import shape_of_line
 from holter.ingest.console.line.evaluation_names import metric_name, name_of_mean
 from holter.ingest.console.line.line_counters import Counter
 from holter.ingest.console.line.line_shapes import LineShape
 from holter.ingest.console.line.line_tokens import number_at, value_of
 from holter.ingest.console.line.result_lines import is_named_number
 from holter.ingest.console.line.settings_in_objects import as_read
-from holter.ingest.console.line.shape_reader import shape_of_line
 from holter.ingest.console.plain.plain_line import (
     announce_epoch,
     axis_state,

@@ -20,6 +20,7 @@ from holter.ingest.console.headings.training_sections import (
     name_stage,
     section_labels,
 )
+from holter.ingest.console.line.cached_shapes import shape_of_line
 from holter.ingest.console.line.confusion_counts import confusion_counts
 from holter.ingest.console.line.data_names import is_of_evaluation
 from holter.ingest.console.line.evaluation_names import best_of, metric_name, name_of_best, name_of_mean
@@ -46,7 +47,6 @@ from holter.ingest.console.line.result_lines import (
     is_run_of_names,
 )
 from holter.ingest.console.line.settings_in_objects import as_read
-from holter.ingest.console.line.shape_reader import shape_of_line
 from holter.ingest.console.search.nested_keys import forget_keys, nested_name
 from holter.ingest.console.steps.evaluated_parts import (
     data_of_parts,

@@ -14,12 +14,12 @@ from holter.ingest.console.dialect import DialectState, LineResult, LineValues
 from holter.ingest.console.headings.qualified_names import with_values_again
 from holter.ingest.console.headings.subjects_above import labels_below, subject_labels
 from holter.ingest.console.headings.training_sections import end_section, section_labels
+from holter.ingest.console.line.cached_shapes import shape_of_line
 from holter.ingest.console.line.evaluation_names import metric_name
 from holter.ingest.console.line.line_fields import DURATION
 from holter.ingest.console.line.line_settings import has_settings, is_of_model, is_setting
 from holter.ingest.console.line.line_tokens import is_time, split_numbers, value_of
 from holter.ingest.console.line.line_words import DATA_SPLIT
-from holter.ingest.console.line.shape_reader import shape_of_line
 from holter.ingest.console.plain.plain_line import axis_state, parse_metrics_of_epoch
 from holter.ingest.console.search.nested_keys import measure_above, nested_name
 from holter.ingest.console.steps.evaluated_parts import data_of_parts

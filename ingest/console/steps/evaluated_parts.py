@@ -14,6 +14,7 @@ from typing import Any
 
 from holter.ingest.console.line.line_counters import Counter
 from holter.ingest.console.line.line_settings import is_setting
+from holter.ingest.console.line.line_words import EVALUATIONS
 
 _MOST_NAMES = 256
 _MOST_LAYOUTS = 64
@@ -32,10 +33,7 @@ BEGINS_TRAINING = (
 )
 """What ends an evaluation before the training: `Starting training...`."""
 _TRAINING_BEGINS = re.compile(rf"(?i)(?:.{{0,120}}[ \]>:-]|[^\w\n]{{0,20}}){BEGINS_TRAINING}")
-_DATA_OF_NAME = re.compile(
-    r"(?i)(?:train(?:ing)?|(?P<evaluation>val(?:id(?:ation|ating)?)?|test(?:ing)?|eval(?:uation)?|dev))"
-    r"(?=[ _/-])"
-)
+_DATA_OF_NAME = re.compile(rf"(?i)(?:train(?:ing)?|trn|(?P<evaluation>{EVALUATIONS}))(?=[ _/-])")
 
 
 def begins_training(line: str) -> bool:

@@ -38,7 +38,7 @@ def rows_within_epochs(parts: Sequence[LinesOfProcess], state: DialectState) -> 
         end, steady = _steady_rows(parts, at, state)
         if end - at >= _FEWEST_PARTS:
             rows += steady
-            for table, first, last, _ in _decisive(parts[at:end]):
+            for table, first, last, _ in _last_two_counted_parts(parts[at:end]):
                 table.rows(first, last, state)
         else:
             end = max(end, at + 1)
@@ -74,11 +74,11 @@ def _steady_rows(parts: Sequence[LinesOfProcess], at: int, state: DialectState) 
     return len(parts), rows
 
 
-def _decisive(parts: Sequence[LinesOfProcess]) -> list[LinesOfProcess]:
-    """The parts without those that the others make forgotten.
+def _last_two_counted_parts(parts: Sequence[LinesOfProcess]) -> list[LinesOfProcess]:
+    """The last two parts of the training, all that follows the first of them, and the last one of each table.
 
-    What is known behind all of them is the last step and its distance from the one before, and which names
-    each layout has.
+    These alone set what is known behind all parts: the last step and its distance from the one before, and
+    which names each layout has.
     """
     chosen = {id(table): place for place, (table, *_) in enumerate(parts)}
     of_training = [place for place, (table, *_) in enumerate(parts) if _lines_of(table).inner is not None]

@@ -18,7 +18,7 @@ LinesOfProcess = tuple[LineTable, int, int, Labels]
 
 def steady_rows(parts: Sequence[LinesOfProcess], state: DialectState) -> list[LogRow]:
     """The row of each line, in their order, where all tables `count_on` in this state."""
-    for table, first, last, _ in _decisive(parts):
+    for table, first, last, _ in _parts_at_last_step(parts):
         table.rows(first, last, state)
     of_tables = {id(table): table.steady_rows for table, *_ in parts}
     rows: list[LogRow] = []
@@ -30,11 +30,11 @@ def steady_rows(parts: Sequence[LinesOfProcess], state: DialectState) -> list[Lo
     return rows
 
 
-def _decisive(parts: Sequence[LinesOfProcess]) -> list[LinesOfProcess]:
-    """The parts of a process without those that the others make forgotten.
+def _parts_at_last_step(parts: Sequence[LinesOfProcess]) -> list[LinesOfProcess]:
+    """The parts at the last step of a process, the one before these, and the last one of each table.
 
-    What is known behind all of them is the names of values at the last step, of whatever layouts these are,
-    and which names each layout has.
+    These alone set what is known behind all parts: the names of values at the last step, of whatever layouts
+    these are, and which names each layout has.
     """
     places = {id(part[0]): place for place, part in enumerate(parts)}
     begin = len(parts) - 1

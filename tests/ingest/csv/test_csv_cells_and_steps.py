@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from holter.ingest.offline.thousands import without_thousands
 from holter.ingest.step_columns import find_step
 from holter.types import SeriesKey
 from tests.support.log_runs import read_log, steps_of
@@ -86,6 +88,16 @@ def test_steps_may_have_thousands_and_a_line_with_points_has_no_decimal_commas(t
     text = "step;tokens;loss\n1;65,536;0.5\n2;131,072;0.25\n"
     series = read_log(tmp_path, text, "log.csv").data.series
     assert series[SeriesKey("tokens")].value.tolist() == [65536, 131072]
+
+
+def test_positions_behind_commas_of_thousands_are_those_of_the_file() -> None:
+    text = b"step;tokens;loss\n1;65,536;0.5\n2;131,072;0.25\n3;1,196,608;0.125\n"
+    shortened = without_thousands(io.BytesIO(text))
+    left = shortened.stream.read()
+    assert left == text.replace(b",", b"")
+    assert bytes(text[shortened.byte_of_file(position)] for position in range(len(left))) == left
+    assert shortened.location_in_file(f"byte {left.index(b'3;1196')}") == f"byte {text.index(b'3;1,196')}"
+    assert shortened.location_in_file("line 4") == "line 4"
 
 
 def test_rows_of_an_epoch_without_a_step_are_at_the_last_one(tmp_path: Path, reading: Any) -> None:

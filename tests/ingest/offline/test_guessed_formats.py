@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import io
 import json
-from pathlib import Path
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePath
+from typing import Any, BinaryIO
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holter.ingest.console.console_log import ConsoleLog
+from holter.ingest.console.console_reader import ConsoleReader
+from holter.ingest.console.dialects import PLAIN_LINES
+from holter.ingest.discovery.run_layout import assign_tree
+from holter.ingest.discovery.scanner import Source
+from holter.ingest.offline.guessed_format import source_by_hand
 from holter.ingest.offline.value_histories import rows_of_histories
+from holter.types import Batch, Unreadable
 from tests.support.log_runs import assert_steps, read_log, steps_of
 
 LOSS, OTHERS = [2.5, 1.25, 0.75, 0.5], [2.75, 1.5, 1.0, 0.875]
@@ -432,3 +442,29 @@ def test_sentences_about_a_metric_in_a_row_are_counted(tmp_path: Path) -> None:
 def test_a_limit_with_a_name_is_no_value(tmp_path: Path) -> None:
     text = "".join(f"Epoch {n}: loss 0.{90 - n}, change 0.{n}5 >= tolerance = 0.001\n" for n in range(6))
     assert steps_of(read_log(tmp_path, text)) == {name: [*range(6)] for name in ("loss", "change")}
+
+
+class _CountingLines(ConsoleLog):
+    """Printed lines that count how often they read a file, apart from texts that were made of it."""
+
+    reads = 0
+
+    def reader(self, path: PurePath, state: Mapping[str, Any]) -> ConsoleReader:
+        lines = self
+
+        class Reader(ConsoleReader):
+            def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
+                lines.reads += not isinstance(stream, io.BytesIO)
+                return super().read(stream)
+
+        return Reader(PLAIN_LINES, state)
+
+
+@pytest.mark.parametrize("is_claimed", [False, True])
+def test_a_file_without_any_point_is_read_once_as_printed_lines(tmp_path: Path, is_claimed: bool) -> None:
+    file = tmp_path / "notes.txt"
+    file.write_text("The oaks grow\nin epoch one\nand in others\n")
+    lines = _CountingLines(PLAIN_LINES)
+    claimed = Source(path=file, format=lines, assignment=assign_tree(file, [file], one_run=True)[file])
+    assert source_by_hand(file, [claimed] if is_claimed else [], {lines.name: lines}) is None
+    assert lines.reads == 1

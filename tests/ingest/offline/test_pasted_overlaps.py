@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
 
+from holter.ingest.offline.pasted_overlaps import without_overlaps
 from tests.support.log_runs import read_log, steps_of
 
 OPENING = "2026-03-02 09:59:07 INFO Loading the oaks\n2026-03-02 09:59:08 INFO Model network of 3 layers\n"
@@ -66,3 +68,26 @@ HEADER = "epoch,loss,acc\n"
 )
 def test_a_table_that_begins_anew_is_of_another_launch(tmp_path: Path, text: str) -> None:
     assert read_log(tmp_path, text, "log.csv").attempts == 2
+
+
+def test_a_problem_behind_lines_that_were_pasted_twice_is_at_its_byte_of_the_file(tmp_path: Path) -> None:
+    above = timed(1, 10) + timed(6, 8)
+    text = above + f"2026-03-02 10:11:07 INFO step {10**30} loss: 0.5\n" + timed(12, 15)
+    run = read_log(tmp_path, text)
+    assert run.attempts == 1
+    assert [problem.location for problem in run.unreadable] == [f"byte {len(above)}"]
+
+
+def test_locations_behind_cuts_are_those_of_the_file() -> None:
+    text = (timed(1, 10) + timed(6, 15) + timed(13, 20)).encode()
+    shortened = without_overlaps(io.BytesIO(text))
+    left = shortened.stream.read()
+    lines, last = text.splitlines(keepends=True), left.splitlines(keepends=True)
+    assert len(last) == 20
+    for number, line in enumerate(last):
+        position = shortened.byte_of_file(sum(map(len, last[:number])))
+        assert text[position:].startswith(line)
+        location = shortened.location_in_file(f"line {number + 1}")
+        assert lines[int(location.removeprefix("line ")) - 1] == line
+    assert shortened.byte_of_file(len(left)) == len(text)
+    assert shortened.location_in_file("file") == "file"

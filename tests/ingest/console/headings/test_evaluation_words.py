@@ -1,0 +1,43 @@
+"""Every word for data of an evaluation is known wherever a log may name the data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from holter.roles import EVALUATION_WORDS
+from tests.support.log_runs import read_log, steps_of
+
+N = range(1, 5)
+
+
+@pytest.mark.parametrize("word", EVALUATION_WORDS)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "".join(f"Epoch {n} loss: 0.{n}\n{{word}}\nloss: 0.{n}5\n" for n in N),
+        "".join(f"Epoch {n} loss: 0.{n}\n--- {{word}} ---\nloss: 0.{n}5\n" for n in N),
+        "".join(f"Epoch {n} loss: 0.{n} (training)\nEpoch {n} loss: 0.{n}5 ({{word}})\n" for n in N),
+        "".join(f"Train loss [{n}]: 0.{n}\n{{word}} loss [{n}]: 0.{n}5\n" for n in N),
+    ],
+    ids=["above", "above between signs", "behind", "in the name of a loss before its epoch"],
+)
+def test_every_word_for_data_of_an_evaluation_is_known_in_all_places(
+    tmp_path: Path, text: str, word: str
+) -> None:
+    run = read_log(tmp_path, text.format(word=word))
+    series = {key.metric: points.value.tolist() for key, points in run.data.series.items()}
+    evaluation = {name: values for name, values in series.items() if name.startswith(word)}
+    assert [*evaluation.values()] == [[0.15, 0.25, 0.35, 0.45]]
+    assert [0.1, 0.2, 0.3, 0.4] in series.values()
+
+
+@pytest.mark.parametrize("word", EVALUATION_WORDS)
+def test_a_table_below_its_title_may_have_any_data_of_an_evaluation(tmp_path: Path, word: str) -> None:
+    text = "".join(
+        f"{title}:\nepoch  train  {word}\n" + "".join(f"{n}      0.{n}5   0.{n}7\n" for n in N)
+        for title in ("Loss", "Accuracy")
+    )
+    names = {f"{title}/{data}" for title in ("Loss", "Accuracy") for data in ("train", word)}
+    assert steps_of(read_log(tmp_path, text)) == {name: [*N] for name in names}
