@@ -25,11 +25,8 @@ from holter.ingest.console.line.names_of_rows import numbered_row
 from holter.ingest.console.line.number_lists import values_of_lists
 from holter.ingest.console.line.result_lines import has_pairs_alone
 from holter.ingest.console.line.settings_in_objects import as_read
-from holter.ingest.console.plain.plain_line import (
-    axis_state,
-    is_of_best,
-    is_within_epoch,
-)
+from holter.ingest.console.plain.metrics_of_epoch import is_of_best, is_within_epoch
+from holter.ingest.console.plain.plain_line import axis_state
 from holter.ingest.console.search.pattern_search import LinearPattern
 from holter.ingest.console.steps.evaluated_parts import data_of_parts
 from holter.ingest.console.steps.evaluation_passes import names_of_pass

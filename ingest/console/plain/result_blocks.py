@@ -20,7 +20,8 @@ from holter.ingest.console.line.line_fields import DURATION
 from holter.ingest.console.line.line_settings import has_settings, is_of_model, is_setting
 from holter.ingest.console.line.line_tokens import is_time, split_numbers, value_of
 from holter.ingest.console.line.line_words import DATA_SPLIT
-from holter.ingest.console.plain.plain_line import axis_state, parse_metrics_of_epoch
+from holter.ingest.console.plain.metrics_of_epoch import parse_metrics_of_epoch
+from holter.ingest.console.plain.plain_line import axis_state
 from holter.ingest.console.search.nested_keys import measure_above, nested_name
 from holter.ingest.console.steps.evaluated_parts import data_of_parts
 from holter.ingest.console.steps.step_axis import position
