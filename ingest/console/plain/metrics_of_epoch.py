@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Collection, Iterator
+from typing import Any, NamedTuple
 
 from holter.ingest.console.dialect import DialectState, LineValues
 from holter.ingest.console.headings.line_labels import labels_of_line
@@ -23,7 +24,7 @@ from holter.ingest.console.line.line_bests import best_step_above, named_best
 from holter.ingest.console.line.line_counters import Counter
 from holter.ingest.console.line.line_data import ends_epoch
 from holter.ingest.console.line.line_settings import is_of_model, is_row_of_model, is_setting
-from holter.ingest.console.line.line_shapes import LineShape
+from holter.ingest.console.line.line_shapes import LineShape, MetricField
 from holter.ingest.console.line.line_tokens import split_numbers, template_of, value_of
 from holter.ingest.console.line.line_words import BEST_WORD
 from holter.ingest.console.line.names_of_rows import numbered_row, row_name, text_before
@@ -98,25 +99,14 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     axis = axis_state(state)
     parts = split_numbers(as_read(line))
     shape, numbers = shape_of_line(parts), parts[1::2]
-    if shape.counters or _is_repeated(line) or is_row_of_model(line):
+    if shape.counters or _is_repeated(line) or is_row_of_model(line) or is_within_epoch(line, axis):
         return None
-    if is_within_epoch(line, axis):
-        return None
-    is_ahead = bool(shape.metrics) and shape.metrics[0].index > 0
-    if (
-        is_ahead
-        and _PART_AHEAD.fullmatch("".join(parts[:2])) is not None
-        and ("announced" in axis or _is_before_epoch(parts, shape, axis))
-    ):
+    if _begins_with_part_of_epoch(parts, shape, axis):
         return _at_part_of_epoch(line, shape, numbers, axis)
     template = template_of(parts)
     if (at_row := next_row(template, axis)) is not None:
         return _at_step(at_row, line, shape, numbers, axis)
-    ahead = text_before(parts, shape.metrics[0]) if shape.metrics else ""
-    evaluating = heading_of_line(ahead, axis)
-    if not (shape.split or shape.is_of_training):
-        layout = shape.kind if len(shape.metrics) > 1 else str(template)
-        evaluating = heading_of_layout(layout, evaluating, axis)
+    evaluating = _data_of_headings(parts, shape, template, axis)
     # lines of which only the numbers differ are losses of batches, unlike rows that name what they are of
     names = [field.name for field in shape.metrics]
     subject = subject_labels((metric_name(name, evaluating) for name in names), axis)
@@ -125,16 +115,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     numbered = numbered_evaluation(line)
     is_counted = not (shape.split or evaluating or subject or numbered) and shape.row is None
     step = announced_step(axis, str(template) if is_counted else "")
-    is_row = is_row_of_cells(parts, shape)
-    is_run = is_row or is_run_of_names(parts)
-    belongs = (
-        *("announced" in axis, "epoch" in axis, evaluating, shape.is_summary, "evaluated at" in axis),
-        *(is_report(shape), is_result(parts, shape, axis), has_pairs_alone(parts), is_row),
-        *(bool(numbered_row(parts, shape)), ends_epoch(line, names)),
-        # `Task 1 accuracy: 0.5` behind the last epoch
-        shape.row is not None and "step" in axis and any(is_metric_name(name) for name in names),
-    )
-    if step is None and (any(belongs) or named_best(line)):
+    if step is None and _is_of_last_step(line, parts, shape, evaluating, axis):
         if "step" not in axis:
             step = axis.get("evaluated at")
         else:
@@ -145,45 +126,12 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     is_of_heading = bool(evaluating) and not evaluating.startswith("eval")
     stated = "" if is_of_heading and shape.split.startswith("eval") else shape.split
     stated = stated or (numbered.data if numbered is not None else "")
-    split = stated or evaluating or (axis.get("split", "") if shape.is_summary else "")
-    is_part = not (split or shape.is_of_training)
-    of_parts = data_of_parts(names, int(step), axis) if is_part else ""
-    has_own_names = split or of_parts or "heading" in axis or shape.row is not None
-    means = () if has_own_names else axis.get("names", ())
-    # below the heading of a block, a line with nothing but a name and a number has whatever is measured
-    is_in_block = "heading" in axis and len(shape.metrics) == 1 and len(numbers) == 1
-    measures = split or "heading" in axis or any(map(is_named_as_measured, shape.metrics))
-    row = "" if shape.about is not None else row_name(parts, shape)
-    is_best = is_of_best(parts, shape)
+    naming = _naming(parts, shape, stated, evaluating, int(step), axis)
     identity = identity_of_row(template, step, shape, parts, axis, may_count=may_count_lines(axis))
-    lists = values_of_lists(tuple(parts[::2]))
-    counted = confusion_counts(names)
-    values = {}
-    # `Evaluating: score: -57.1, time: 1.5, length: 540`
-    is_several = bool(split) and sum(is_marked_as_measured(parts, field.index) for field in shape.metrics) > 1
-    for at, field in enumerate(shape.metrics):
-        value = value_of(numbers[field.index])
-        if value is None or is_one_of_several(parts, field.index):
-            continue
-        if is_of_model(field.name) or (identity is not None and not at):
-            continue
-        is_known = is_in_block or is_metric_name(field.name) or field.name in counted
-        is_measured = is_marked_as_measured(parts, lists.get(field.index, field.index))
-        is_measured |= is_run and "." in numbers[field.index]
-        is_between = is_between_metrics(parts, shape, at)
-        is_marked = parts[2 * field.index].rstrip(" ")[-1:] in (":", "=")
-        is_measured |= is_several and is_marked and _AMOUNT.search(field.name) is None
-        if is_known or is_between or (measures and is_measured):
-            data = "" if evaluating and "train" in field.name.lower() else split or of_parts
-            if is_best and "best" not in field.name.lower():
-                data = best_of(data)
-            name = nested_name(row + field.name.removeprefix(f"{row[:-1]} "), axis)
-            if is_best:
-                name = name_of_best(name, data)
-            else:
-                is_mean = name in names_of_pass(data, axis)
-                name = name_of_mean(name, data) if is_mean else metric_name(name, data)
-            values[f"epoch/{name}" if name.removesuffix("/mean") in means else name] = value * field.scale
+    measured = _measured_fields(
+        parts, shape, axis, is_split=bool(naming.split), skips_first=identity is not None
+    )
+    values = {_name_of_value(field.name, naming, axis): value * field.scale for field, value in measured}
     if not values:
         return None
     if not all(map(is_setting, values)):
@@ -195,20 +143,132 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     subject = {**subject, **(identity or {})}
     labels = labels_below(subject, labels_of_line(shape, numbers, axis))
     if shape.about is None and numbered is None:
-        if is_part and not of_parts and (of_data := parts_of_evaluation(values, int(step), axis)):
+        is_part = not (naming.split or naming.of_parts or shape.is_of_training)
+        if is_part and (of_data := parts_of_evaluation(values, int(step), axis)):
             note_again(of_data, step, axis)
         values = qualified(values, parts, shape, step, axis)
-    is_one = shape.about is None and shape.row is None and not (row or subject or numbered)
+    is_one = shape.about is None and shape.row is None and not (naming.row or subject or numbered)
     is_one &= identity is None
-    if is_one and not is_best and ("heading" in axis or (split and has_steps(axis))):
+    if is_one and not naming.is_best and ("heading" in axis or (naming.split and has_steps(axis))):
         step = step_of_next(template, int(step), values, axis)
     note_place(axis)
-    named = step_of_best(named_best(line), axis) if is_best else None
+    named = step_of_best(named_best(line), axis) if naming.is_best else None
     if named is None:
         named = best_step_above(values, axis)
     if named is not None and named < step:
         return LineValues(named, values, parse_time(line), labels, is_late=True)
     return LineValues(int(step), values, parse_time(line), labels)
+
+
+def _begins_with_part_of_epoch(parts: list[str], shape: LineShape, axis: dict[str, Any]) -> bool:
+    """Whether a number before the first metric is a part of the epoch: `0.104 perplexity: 596.9`."""
+    is_ahead = bool(shape.metrics) and shape.metrics[0].index > 0
+    is_part = is_ahead and _PART_AHEAD.fullmatch("".join(parts[:2])) is not None
+    return is_part and ("announced" in axis or _is_before_epoch(parts, shape, axis))
+
+
+def _data_of_headings(parts: list[str], shape: LineShape, template: int, axis: dict[str, Any]) -> str:
+    """The data of the heading above a line, or above all lines of its layout; "" without any."""
+    ahead = text_before(parts, shape.metrics[0]) if shape.metrics else ""
+    evaluating = heading_of_line(ahead, axis)
+    if shape.split or shape.is_of_training:
+        return evaluating
+    layout = shape.kind if len(shape.metrics) > 1 else str(template)
+    return heading_of_layout(layout, evaluating, axis)
+
+
+def _is_of_last_step(
+    line: str, parts: list[str], shape: LineShape, evaluating: str, axis: dict[str, Any]
+) -> bool:
+    """Whether a line without an announced step has results, at the last step or the evaluation above."""
+    names = [field.name for field in shape.metrics]
+    belongs = (
+        *("announced" in axis, "epoch" in axis, evaluating, shape.is_summary, "evaluated at" in axis),
+        *(is_report(shape), is_result(parts, shape, axis), has_pairs_alone(parts)),
+        *(is_row_of_cells(parts, shape), bool(numbered_row(parts, shape)), ends_epoch(line, names)),
+        # `Task 1 accuracy: 0.5` behind the last epoch
+        shape.row is not None and "step" in axis and any(map(is_metric_name, names)),
+    )
+    return any(belongs) or bool(named_best(line))
+
+
+class _Naming(NamedTuple):
+    """What the values of a line are named after.
+
+    `split` is the data of an evaluation, `of_parts` that of its parts above, `evaluating` that of the heading
+    above; `means` are the names of which the values are means of an epoch, `row` is the name of the row.
+    """
+
+    split: str
+    of_parts: str
+    evaluating: str
+    means: Collection[str]
+    row: str
+    is_best: bool
+
+
+def _naming(
+    parts: list[str], shape: LineShape, stated: str, evaluating: str, step: int, axis: dict[str, Any]
+) -> _Naming:
+    """What the values of a line at a step are named after; `stated` is the data that it names itself."""
+    split = stated or evaluating or (axis.get("split", "") if shape.is_summary else "")
+    is_part = not (split or shape.is_of_training)
+    of_parts = data_of_parts([field.name for field in shape.metrics], step, axis) if is_part else ""
+    has_own_names = split or of_parts or "heading" in axis or shape.row is not None
+    return _Naming(
+        split=split,
+        of_parts=of_parts,
+        evaluating=evaluating,
+        means=() if has_own_names else axis.get("names", ()),
+        row="" if shape.about is not None else row_name(parts, shape),
+        is_best=is_of_best(parts, shape),
+    )
+
+
+def _measured_fields(
+    parts: list[str], shape: LineShape, axis: dict[str, Any], *, is_split: bool, skips_first: bool
+) -> Iterator[tuple[MetricField, float]]:
+    """The numbers of a line that measure anything, without their scale; the first may tell rows apart.
+
+    `is_split`: the line is of an evaluation, in which also unknown names are of metrics.
+    """
+    numbers, fields = parts[1::2], shape.metrics
+    is_run = is_row_of_cells(parts, shape) or is_run_of_names(parts)
+    # below the heading of a block, a line with nothing but a name and a number has whatever is measured
+    is_in_block = "heading" in axis and len(fields) == 1 and len(numbers) == 1
+    measures = is_split or "heading" in axis or any(map(is_named_as_measured, fields))
+    lists = values_of_lists(tuple(parts[::2]))
+    counted = confusion_counts([field.name for field in fields])
+    # `Evaluating: score: -57.1, time: 1.5, length: 540`
+    is_several = is_split and sum(is_marked_as_measured(parts, field.index) for field in fields) > 1
+    for at, field in enumerate(fields):
+        value = value_of(numbers[field.index])
+        if value is None or is_one_of_several(parts, field.index):
+            continue
+        if is_of_model(field.name) or (skips_first and not at):
+            continue
+        is_known = is_in_block or is_metric_name(field.name) or field.name in counted
+        is_measured = is_marked_as_measured(parts, lists.get(field.index, field.index))
+        is_measured |= is_run and "." in numbers[field.index]
+        is_marked = parts[2 * field.index].rstrip(" ")[-1:] in (":", "=")
+        is_measured |= is_several and is_marked and _AMOUNT.search(field.name) is None
+        if is_known or is_between_metrics(parts, shape, at) or (measures and is_measured):
+            yield field, value
+
+
+def _name_of_value(stated: str, naming: _Naming, axis: dict[str, Any]) -> str:
+    """The name of a value that has this one in its line."""
+    data = "" if naming.evaluating and "train" in stated.lower() else naming.split or naming.of_parts
+    if naming.is_best and "best" not in stated.lower():
+        data = best_of(data)
+    row = naming.row
+    name = nested_name(row + stated.removeprefix(f"{row[:-1]} "), axis)
+    if naming.is_best:
+        name = name_of_best(name, data)
+    else:
+        is_mean = name in names_of_pass(data, axis)
+        name = name_of_mean(name, data) if is_mean else metric_name(name, data)
+    return f"epoch/{name}" if name.removesuffix("/mean") in naming.means else name
 
 
 def _at_part_of_epoch(
