@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from math import isfinite
 from typing import Any
 
@@ -118,6 +119,18 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
         if not is_stage(line, shape, axis):
             note_line(shape, counts, axis)
         return _recurring(line, shape, numbers, counts, axis) if shape.may_recur else None
+    return _record(line, shape, numbers, counts, fraction, axis)
+
+
+def _record(
+    line: str,
+    shape: LineShape,
+    numbers: list[str],
+    counts: Counts,
+    fraction: float | None,
+    axis: dict[str, Any],
+) -> LineValues | None:
+    """The values of a line with metrics at its step; `fraction` is its epoch, if that is all it counts."""
     announce_epoch(shape, counts, axis)
     if repeats_rates(shape, counts, numbers, axis):
         return None
@@ -132,31 +145,20 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
     if not split and shape.is_of_evaluation:  # `VAL loss: 0.02 (epoch: 2, step: 0)`
         is_own = counts_own_batches(counts, axis) or counts_itself(shape.kind, counts, axis)
         split = "eval" if is_own else ""
-    step: int | None
     before = axis.get("step")
     is_late = shape.may_be_late and is_passed(counts, axis)
     if is_late:
-        step = counts[Counter.STEP][0]
+        step: int | None = counts[Counter.STEP][0]
+    elif split:
+        step = evaluation_step(counts, split, names, axis)
     else:
-        step = (
-            evaluation_step(counts, split, names, axis) if split else training_step(counts, axis, shape.kind)
-        )
-    if step is None and not counts:
-        # `eval_loss: 0.5, epoch: 0.4`
-        is_at_last = fraction is not None or all(is_of_evaluation(field.name) for field in shape.metrics)
-        step = axis.get("step") if is_at_last else None
+        step = training_step(counts, axis, shape.kind)
+    if step is None and not counts and (fraction is not None or all(map(is_of_evaluation, names))):
+        step = axis.get("step")  # `eval_loss: 0.5, epoch: 0.4`
     if step is None:
         return None
-    values = {}
-    of_pass = names_of_pass(split, axis) if counts.keys() <= {Counter.EPOCH, Counter.OTHER} else ()
     means = () if split or not is_end_of_epoch(counts, axis, shape.kind) else names_of_means(axis)
-    known = axis["names"] if shape.data_ahead and axis.get("names at") == step else ()
-    of_data = names_behind_data(shape, known) if known and not (split or means) else {}
-    for field, value in measured_values(shape, numbers):
-        is_mean = field.name in of_pass
-        name = name_of_mean(field.name, split) if is_mean else metric_name(field.name, split)
-        name = of_data.get(name, name)
-        values[f"epoch/{name}" if name in means else name] = value
+    values = _values_of_record(shape, numbers, counts, split, means, step, axis)
     if fraction is not None and values:
         values.setdefault("epoch", fraction)
     axis["split"] = split
@@ -174,6 +176,28 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
     if before is not None and is_of_other_writer(shape, labels):
         axis["step"] = before  # at which what counts nothing is
     return LineValues(step, values, parse_time(line), labels, is_late=is_late)
+
+
+def _values_of_record(
+    shape: LineShape,
+    numbers: list[str],
+    counts: Counts,
+    split: str,
+    means: Collection[str],
+    step: int,
+    axis: dict[str, Any],
+) -> dict[str, float]:
+    """The values of a record by their names; those with a name of `means` are means of the epoch."""
+    values = {}
+    of_pass = names_of_pass(split, axis) if counts.keys() <= {Counter.EPOCH, Counter.OTHER} else ()
+    known = axis["names"] if shape.data_ahead and axis.get("names at") == step else ()
+    of_data = names_behind_data(shape, known) if known and not (split or means) else {}
+    for field, value in measured_values(shape, numbers):
+        is_mean = field.name in of_pass
+        name = name_of_mean(field.name, split) if is_mean else metric_name(field.name, split)
+        name = of_data.get(name, name)
+        values[f"epoch/{name}" if name in means else name] = value
+    return values
 
 
 def _stage_of(shape: LineShape, numbers: list[str]) -> str:
