@@ -358,7 +358,7 @@ def _end_of_epoch(bar: Bar, state: DialectState) -> list[LineValues]:
 
 
 def _around(bar: Bar, state: DialectState) -> list[LineValues] | None:
-    """The values of a bar of epochs that does not say so: it counts one with each run of the bar within.
+    """The values of a bar that counts epochs, one with each run of the bar within, and does not state it.
 
     That it does is known when it counts the second one. None for all other bars.
     """
@@ -427,7 +427,7 @@ def _step_of_bar(bar: Bar, state: DialectState) -> int:
 
 
 def _step_over_epochs(number: int, bar: Bar, state: DialectState) -> int | None:
-    """The step of a bar whose count goes on where the epoch does, which that of an epoch's batches does not.
+    """The step of a bar whose count continues with the epoch, unlike that of an epoch's batches.
 
     It counts epochs, `Epoch 3, loss 0.5:  30%|##  | 3/10`, or steps through all of them.
     """

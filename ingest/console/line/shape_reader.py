@@ -17,7 +17,7 @@ from holter.ingest.console.line.episode_lengths import (
     is_length_next_to_reward,
     is_length_of_other,
 )
-from holter.ingest.console.line.line_bests import is_note, is_of_best, says_best, text_ahead
+from holter.ingest.console.line.line_bests import is_about_best, is_note, is_of_best, text_ahead
 from holter.ingest.console.line.line_counters import (
     COUNTS_DATA,
     OF_MEAN_WEIGHTS,
@@ -73,7 +73,7 @@ _STATES_REASON = re.compile(r"(?i):? (?:reducing|adjusting) (?:the )?learning ra
 on their own, and of notes such as `Early stopping at step 0 due to reaching max kl: 0.03`.
 """
 _LOADED = re.compile(r"(?i)\b(?:initiali[sz]ed|load(?:ed|ing)|restor(?:ed|ing)|resum(?:e|ed|ing))\b")
-"""Words of lines that say which checkpoint was loaded, and repeat what was measured at it."""
+"""Words of lines that state which checkpoint was loaded, and repeat what was measured at it."""
 _LIST_OF_KEY = ('": [', "': [")
 """What begins a list in a dictionary: `{"step": [0, 1, 2], "loss": [5.0, 2.5, 1.7]}`."""
 _TIME = re.compile(r"(?i)time|elapsed|duration|\bsec|\bmin")
@@ -135,7 +135,7 @@ class ShapeReader:
         self._lists = values_of_lists(texts)
         self._names_of_lists: dict[int, str] = {}
         self._is_known = False
-        """A metric is known, or the line says clearly that it is one."""
+        """A metric is known, or the line states clearly that it is one."""
         self._marked = 0
         """Metrics with a sign between name and number."""
         self._listed = 0
@@ -502,14 +502,14 @@ class ShapeReader:
             is_end=counted in ([Counter.EPOCH], [Counter.STEP])
             and not names
             and ENDS.search("".join(texts)) is not None,
-            is_best=says_best(texts, counters),
+            is_best=is_about_best(texts, counters),
         )
 
 
 def _is_epoch_of_loss(field: NumberField, behind: str) -> bool:
     """Whether a number in brackets stands between a loss of some data and its value: `Val Loss [3]: 1.5`.
 
-    Where the name says of no data, it may as well be one of several losses.
+    Where the name has no data, it may as well be one of several losses.
     """
     is_between = not field.index and not field.before and behind.startswith(("]: ", "] = "))
     return is_between and field.bracketed and _LOSS_OF_DATA.fullmatch(field.english) is not None
@@ -526,7 +526,7 @@ def _is_report(
     """Whether unknown names are of metrics: none is that of a setting.
 
     One with a sign is enough in a line that begins with an epoch or names an evaluation, else three; `marked`
-    says how many there are in a line that begins with what it counts. Three without are enough with an epoch
+    is how many there are in a line that begins with what it counts. Three without are enough with an epoch
     and its batch, five in any line that `is_stated` to be at a position.
     """
     counted = {field.counter for field in counters}

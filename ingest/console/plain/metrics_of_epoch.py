@@ -69,7 +69,7 @@ from holter.ingest.console.text.values import parse_time
 from holter.ingest.metric_names import is_metric_name
 
 _BEST = re.compile(rf"(?i){BEST_WORD}")
-"""What a line says before it repeats a metric of the best step so far: `Saved the best model (acc=0.9)`."""
+"""What a line states before it repeats a metric of the best step so far: `Saved the best model (acc=0.9)`."""
 _DRAWN_BAR = re.compile(r"\s{0,8}\[(?=[=#>-])[=#]{0,200}>?[ .-]{0,200}\]")
 """A bar that counts nothing: `[=====>------] 10s Loss D: 1.4`."""
 _PART_AHEAD = re.compile(r"[ \t]{0,8}[01]\.\d{1,20}")
@@ -77,11 +77,11 @@ _COMPUTED_PART = re.compile(r"[ \t]{0,8}[01]\.\d{6,20}")
 """A quotient as it is: thresholds and prices have fewer digits."""
 _LOSSES = re.compile(r"(?i)loss|perplexity|\bppl\b|cost")
 _AMOUNT = re.compile(r"(?i)(?:^|/)n(?: \d+)?$|^num|\btotal\b|count$|(?:episode|sample|image|token)s$")
-"""Names of whole numbers that say of how many the metrics of an evaluation are."""
+"""Names of whole numbers that state of how many the metrics of an evaluation are."""
 
 
 def is_of_best(parts: list[str], shape: LineShape) -> bool:
-    """Whether a line repeats metrics of the best step, as the words before its first metric say."""
+    """Whether a line repeats metrics of the best step, as the words before its first metric state."""
     if not shape.metrics:
         return False
     first = shape.metrics[0]

@@ -1,7 +1,7 @@
 """Blocks of results: a name and a number per line, with a known metric among them, at the last step.
 
 `Detection Rate: 0.88` next to `Accuracy: 0.23` is a result, whatever it measures. Lines before the first
-known metric, or one that says that it is of an evaluation, wait for it. In a block with a setting that is no
+known metric, or the first that states an evaluation, wait for it. In a block with a setting that is no
 rate, such as `batch_size: 64`, the unknown names are settings, too.
 """
 
@@ -84,14 +84,14 @@ def parse_result(line: str, state: DialectState) -> LineResult:
 
 
 def _spread(name: str, line: str) -> dict[str, float]:
-    """How much the result of this name varies, if the line says so."""
+    """How much the result of this name varies, if the line states it."""
     found = _DEVIATION.search(line)
     value = None if found is None else value_of(found["value"])
     return {} if value is None else {f"{name} (std)": value}
 
 
 def _is_of_data(name: str) -> bool:
-    """Whether a name says that it is of the data of an evaluation: `Validation cost`."""
+    """Whether a name states that it is of the data of an evaluation: `Validation cost`."""
     found = DATA_SPLIT.match(name)
     return found is not None and bool(found[2])
 
