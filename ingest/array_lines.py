@@ -12,7 +12,7 @@ LINE_END = b"\x0b"
 """What stands for the end of a line within an array."""
 MOST_BYTES = 4000
 """Bytes of an array; longer ones are weights or histories, and not the values of a step."""
-_GOES_ON = re.compile(rb"\n(?=[ \t]{1,60}(?:[-+]?[.\d]|nan\b|inf\b))")
+_CONTINUATION = re.compile(rb"\n(?=[ \t]{1,60}(?:[-+]?[.\d]|nan\b|inf\b))")
 """The end of a line above one that begins with space and a number."""
 _NUMBER = rb"(?:[-+]?(?:\d{1,20}\.?\d{0,20}|\.\d{1,20})(?:[eE][-+]?\d{1,3})?|nan|[-+]?inf)"
 _FIRST_LINE = re.compile(
@@ -27,7 +27,7 @@ def join_arrays(text: bytes) -> bytes:
     if b"[" not in text:
         return text
     found, done = [], 0
-    for match in _GOES_ON.finditer(text):
+    for match in _CONTINUATION.finditer(text):
         if match.start() < done:
             continue
         first = match.start() - text.endswith(b"\r", 0, match.start())

@@ -1,8 +1,8 @@
 """Lines whose numbers have decimal commas, as many programs of Europe print them: with points instead.
 
 `perte = 1,8229 ; exactitude = 44,94 %`. A comma in a number is that of thousands elsewhere, and one between
-two numbers may separate them: a line has decimal commas where a metric, a share or a number below one says so
-and no number has a point. A line says so itself, so that it does not matter which lines are read together.
+two numbers may separate them: a line has decimal commas where a metric, a share or a number below one has
+one and no number has a point. That is in each line by itself: which lines are read together does not matter.
 """
 
 from __future__ import annotations

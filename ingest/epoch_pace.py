@@ -1,4 +1,4 @@
-"""How long the epochs of a file take, as far as rows that follow one another epoch by epoch say."""
+"""How long the epochs of a file take, as far as rows that follow one another epoch by epoch show."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the objects of a log in JSON Lines say that their rows are of: the data, the training."""
+"""What the objects of a log in JSON Lines state that their rows are of: the data, the training."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class ObjectSubjects:
         return {"keys": self._keys, "rows": self._rows.state()} if self._keys else {}
 
     def row(self, logged: Mapping[str, Any], row: LogRow) -> LogRow:
-        """The row of an object, with what that says of it."""
+        """The row of an object, with what that states of it."""
         keys = _keys_of(tuple(logged), self._known)
         if not (keys.data or keys.subjects):
             return row

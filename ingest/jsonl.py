@@ -61,7 +61,7 @@ class JsonLines:
     def reader(
         self, path: PurePath, state: Mapping[str, Any], subjects: Collection[str] = ()
     ) -> JsonLinesReader:
-        """A reader that resumes from `state`; `subjects` are keys known to say what each row is of."""
+        """A reader that resumes from `state`; `subjects` are keys known to state what each row is of."""
         known = {} if "rewritten" in state else state
         return JsonLinesReader(
             known,
@@ -159,7 +159,7 @@ class JsonLinesReader:
 
     @property
     def is_holding(self) -> bool:
-        """Whether rows are held back until more lines say whether a launch begins with them."""
+        """Whether rows are held back until more lines show whether a launch begins with them."""
         return self._repeated is not None and self._repeated.is_holding
 
     def finish(self) -> Iterator[Batch]:

@@ -147,7 +147,7 @@ def find_epoch_and_batch(names: Sequence[str]) -> tuple[str, str] | None:
 
 
 def counts_through_epochs(name: str) -> bool:
-    """Whether a column counts steps that go on through all epochs, by its name."""
+    """Whether a column counts steps that continue through all epochs, by its name."""
     return name.strip().lower() in _GLOBAL_STEP_NAMES
 
 

@@ -120,13 +120,13 @@ class ConsoleReader:
 
     @property
     def is_holding(self) -> bool:
-        """Whether rows are held back until more lines say which process printed them, or at which step."""
+        """Whether rows are held back until more lines show which process printed them, or at which step."""
         waits = ("waiting" in state or "running" in state for state in self._states)
         return self._launches.writers.is_holding or self._launches.next.is_holding or any(waits)
 
     @property
     def waits_for_step(self) -> bool:
-        """Whether lines wait for others that say at which step they are, however long these take."""
+        """Whether lines wait for others that state at which step they are, however long these take."""
         waiting = any(map(lines_above.has_waiting, self._states))
         return waiting or self._first_epoch.is_holding
 

@@ -107,7 +107,7 @@ class LineTable(Protocol):
         ...
 
     def counts_on(self, state: DialectState) -> bool:
-        """Whether each line has values and counts its step, and this state says nothing else of it."""
+        """Whether each line has values and counts its step, and this state has nothing else about it."""
         ...
 
     @property

@@ -32,7 +32,7 @@ _FEWEST_AT_ONCE = 16
 class TableRecords:
     """Adds the records of tables to those of their launches.
 
-    `is_storable` says whether a step can be stored, which is a problem of the line at a position if not.
+    `is_storable` states whether a step can be stored, which is a problem of the line at a position if not.
     """
 
     def __init__(

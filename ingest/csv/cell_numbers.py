@@ -15,7 +15,7 @@ _WITH_UNIT = re.compile(
 
 
 def numbers_of_cells(cells: Sequence[str]) -> list[float | None]:
-    """The number in each cell, None if it has none. A cell says by itself what it has.
+    """The number in each cell, None if it has none. A cell states by itself what it has.
 
     A percentage is itself, as in printed lines; so is a number with a unit, whichever that is.
     """

@@ -52,7 +52,7 @@ class ConstantColumns:
         """The next training that begins in these columns of cells, if some tell that it does."""
         if self._cells is None:
             firsts = {index: subject_cell(cells[index][0]) for index in self._names}
-            self._cells = {index: cell for index, cell in firsts.items() if self._may_tell(index, cell)}
+            self._cells = {index: cell for index, cell in firsts.items() if self._may_be_subject(index, cell)}
             self._first = self._last = int(steps[0])
         if not self._cells:
             return None
@@ -88,7 +88,7 @@ class ConstantColumns:
             if all(subject_cell(other) == cell for other in {*cells[index][begin:end]})
         }
 
-    def _may_tell(self, index: int, cell: str) -> bool:
+    def _may_be_subject(self, index: int, cell: str) -> bool:
         """Whether a column with this first cell may tell trainings apart."""
         if not cell or _DATE.search(cell) is not None:
             return False

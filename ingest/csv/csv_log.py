@@ -49,7 +49,7 @@ class CsvLog:
 
 
 class CsvReader:
-    """Reads one CSV file that is being written; `subjects` are columns known to say what each row is of."""
+    """Reads one CSV file that is being written; `subjects` are columns known to state what each row is of."""
 
     def __init__(self, path: PurePath, state: Mapping[str, Any], subjects: Collection[str] = ()) -> None:
         self._subjects = subjects

@@ -62,12 +62,12 @@ class StepRepeats:
         if attempts is not None:
             is_next |= np.array([after != before for before, after in pairwise(attempts)], dtype=np.bool_)
         runs = np.concatenate(([0], np.cumsum(is_next)))
-        goes_on = self._last == [int(steps[0]), attempts and attempts[0]]
+        continues = self._last == [int(steps[0]), attempts and attempts[0]]
         wanted = _runs_with_repeats(runs, series)
         wanted[-1] = True
-        wanted[0] |= goes_on
+        wanted[0] |= continues
         indices = np.flatnonzero(wanted[runs])
-        if not goes_on:
+        if not continues:
             self._rows.forget()
         repeated: dict[int, RowSeries] = {}
         before = 0

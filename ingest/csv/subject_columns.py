@@ -1,4 +1,4 @@
-"""The columns of a CSV log that say of which training each row is: a seed, a fold, a model.
+"""The columns of a CSV log that state of which training each row is: a seed, a fold, a model.
 
 Without any of these, others do if they have another cell in each training (`constant_columns`).
 """
@@ -25,7 +25,7 @@ _NUMBER = re.compile(r"\s*(?:[-+.\d][-+.\deE]*%?|nan|inf)\s*", re.IGNORECASE)
 
 
 class SubjectColumns:
-    """The columns that may say of which training a row is, and the labels of rows by them.
+    """The columns that may state of which training a row is, and the labels of rows by them.
 
     Which of them do is decided by their first cells: names, or whole numbers of what is numbered. `known` are
     the names of others of which it is known.

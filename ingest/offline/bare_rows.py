@@ -45,7 +45,7 @@ def bare_numbers(line: str) -> list[str]:
 
 
 def rows_among_others(lines: Sequence[str]) -> Cells:
-    """The bare rows of a text whose other lines count nothing that goes on with them, if they are curves.
+    """The bare rows of a text whose other lines count nothing that continues with them, if they are curves.
 
     A program may print `step 0` below each row, over and over.
     """

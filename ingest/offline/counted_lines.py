@@ -3,7 +3,7 @@
 `E: 0 | A: 0.11 | R: -0.79`, `(datetime.datetime(2017, 7, 19, 15, 49), 0, 0.001, 43.49)`: a person who sees a
 column of such lines takes the number that goes up by as much in each of them for the step, and the others for
 what was measured there, whatever they are called. Where the number before it goes up each time that it begins
-anew, that is the epoch, and the steps go on.
+anew, that is the epoch, and the steps continue.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _MOST_GAPS = 0.15
 _MOST_BEGINNINGS = 8
 """Times that the numbers begin anew: a table that comes more often is one of results, unless it is long."""
 MOST_RESUMED = 2
-"""Launches in a long table that go on with a number before the last one."""
+"""Launches in a long table that continue with a number before the last one."""
 LONG_TABLE = 32
 """Rows, on average, of a table that is no one of results."""
 _COUNTED_NAME = re.compile(
@@ -128,7 +128,7 @@ def layout_of(parts: Sequence[str]) -> Texts:
 
 
 def _counters(texts: Texts) -> frozenset[int]:
-    """The numbers of a layout that their names say to count: `LSTM iter=5 loss=0.5`, `e=5 loss=0.5`."""
+    """The numbers of a layout that their names state to count: `LSTM iter=5 loss=0.5`, `e=5 loss=0.5`."""
     return frozenset(
         field.index
         for field in number_fields(texts)
@@ -145,7 +145,7 @@ def _names_counter(name: str) -> bool:
 def _steps(texts: Texts, columns: Sequence[Sequence[str]], index: int, *, is_named: bool) -> Sequence[str]:
     """The steps that a column counts, through all epochs if the one before counts these; nothing if none.
 
-    What its name says to count need not go up evenly: programs print the first epoch, and every fifth one.
+    What its name states to count need not go up evenly: programs print the first epoch, and every fifth one.
     """
     has_total = index > 1 and texts[index - 1].strip() == "/"  # `[ 3/ 9]  [ 20/ 100]  0.5`
     numbers, epochs = columns[index], columns[index - 1 - has_total] if index else ()

@@ -44,7 +44,7 @@ class FileReport:
     series before, as when every rank prints the same line: detection uses the last one. `settings` counts the
     settings of launches. `unreadable` lists the first of `unreadable_count` locations. `suggestion` is a
     format that would read lines which no format knows. `sampled_bytes`: only that much of a larger file was
-    read, from its beginning. `lines` says how the lines of printed text were read. `is_guessed`: no format
+    read, from its beginning. `lines` states how the lines of printed text were read. `is_guessed`: no format
     claims the file, and it was read as lines of any program, or its rows as steps. `encoding`: that of lines
     that are not UTF-8.
     """

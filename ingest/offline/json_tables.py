@@ -103,7 +103,7 @@ def tables_of(document: Any, stem: str) -> list[_JsonTable]:
 
 
 def _document(text: str) -> Any:
-    """What the text says; of JSON Lines a list of their objects. None if it is no JSON."""
+    """What the text states; of JSON Lines a list of their objects. None if it is no JSON."""
     if text.lstrip()[:1] not in ("{", "["):
         return None
     try:
@@ -144,7 +144,7 @@ def _tables(value: Any, stem: str, path: tuple[str, ...] = ()) -> Iterator[_Json
 
 
 def _without_tables(value: Any, depth: int = 0) -> Any:
-    """What a document says besides its tables: what is in dictionaries, and lists of numbers alone."""
+    """What a document states besides its tables: what is in dictionaries, and lists of numbers alone."""
     if isinstance(value, dict) and depth < _MOST_NESTED:
         counted = _counted_columns(value)
         return {

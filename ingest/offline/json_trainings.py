@@ -15,7 +15,7 @@ _LEAST_TRAININGS = 2
 _LEAST_VALUES = 5
 """Numbers of a list that are those of all epochs: fewer may be those of a step."""
 _NAMES = ("name", "model", "run", "experiment", "fold", "seed", "id", "method", "dataset", "variant")
-"""Keys that may say which training it is."""
+"""Keys that may state which training it is."""
 _LIST = "list"
 """The label of trainings in other lists than the first of a document, which has their key."""
 _MOST_NESTED = 4
@@ -37,7 +37,7 @@ def trainings_of(document: Any, depth: int = 0) -> list[tuple[Labels, Mapping[st
         ]
     if not isinstance(document, list) or not are_trainings(document):
         return []
-    name = next((name for name in _NAMES if _tells(name, document)), "training")
+    name = next((name for name in _NAMES if _distinguishes(name, document)), "training")
     return [
         (labels_of({name: storable_label(str(item.get(name, number)))}) if number > 1 else (), item)
         for number, item in enumerate(document, 1)
@@ -75,7 +75,7 @@ def _has_steps(name: str, value: Any, least: int, depth: int = 0) -> bool:
     return is_metric_name(name) and all(isinstance(item, int | float) for item in value)
 
 
-def _tells(name: str, items: Sequence[Mapping[str, Any]]) -> bool:
+def _distinguishes(name: str, items: Sequence[Mapping[str, Any]]) -> bool:
     """Whether a name or a number under a key is another one in each of the items."""
     values = [item.get(name) for item in items]
     are_names = all(isinstance(value, str | int) and not isinstance(value, bool) for value in values)

@@ -1,4 +1,4 @@
-"""Tells columns of measurements from others by their numbers, where the names of the columns say nothing."""
+"""Recognises columns of measurements by their numbers, where the names of the columns state nothing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from holter.ingest.offline.counted_lines import Cells, is_number
 
 _MOST_COLUMNS = 16
 LEAST_OF_NUMBERS = 10
-"""Rows of numbers in a file that says nothing of what they are."""
+"""Rows of numbers in a file that states nothing of what they are."""
 LEAST_FRACTIONS = 0.9
 """Of these numbers that have one: whole numbers may be anything."""
 _LEAST_DIFFERENT = 0.5
@@ -32,7 +32,7 @@ def are_measured(rows: Cells) -> bool:
 def are_curves(rows: Cells) -> bool:
     """Whether measurements in columns, which may end before each other, are curves over the rows.
 
-    Each column goes on from the row before, as a training does: the records of a data set are in any order.
+    Each column continues from the row before, as a training does: the records of a data set are in any order.
     One that goes up or down evenly is an axis, and the others are what is at its places, no training.
     """
     if not are_measured(rows):

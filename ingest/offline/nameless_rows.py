@@ -1,7 +1,7 @@
 """Rows of a count with its total and numbers without any name, between lines that have names.
 
 `[20/200]  0.68` below `Epoch 1` and above `test accuracy: 0.71`. For a file that was given by hand: its rows
-show that they go on as a training does. They are named after their places.
+show that they continue as a training does. They are named after their places.
 """
 
 from __future__ import annotations

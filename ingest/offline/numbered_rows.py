@@ -3,7 +3,7 @@
 Rows are numbered from 0: those of a table with a header (`loss,acc` and numbers), lines that repeat a name
 and a number (`loss: 0.5`), those of each first name by themselves, and bare numbers, named after a file with
 the name of a metric, else after their places. In a table without a header, whose first column counts up
-evenly, that column is the step; where the second one counts within the first, an epoch, the step goes on
+evenly, that column is the step; where the second one counts within the first, an epoch, the step continues
 through the epochs. Lines that are the same but for their numbers are such a table, too (`row_forms`). So are
 lists of the values of all epochs (`value_histories`).
 """

@@ -1,7 +1,7 @@
 """Passes of one launch through its data, where the steps of a table begin anew and no epoch is printed.
 
 A program that was started again prints its first line again. Where that line is about the set-up and came
-once, and all passes but the last one end at the same step, the steps go on through the passes. They do not
+once, and all passes but the last one end at the same step, the steps continue through the passes. They do not
 where several lines of a set-up came as often as there are passes: a script started the program for each.
 """
 
@@ -23,7 +23,7 @@ _CRASH = "Traceback (most recent call last)"
 
 
 def through_passes(table: Cells, lines: Sequence[str]) -> Cells:
-    """The table of these lines with steps that go on; as it is where they may be those of launches."""
+    """The table of these lines with steps that continue; as it is where they may be those of launches."""
     if not table or table[0][0] != "step" or not _is_one_launch(lines):
         return table
     header, *rows = table

@@ -98,7 +98,7 @@ def _runs_if_tailed(path: Path, sources: list[Source]) -> tuple[str, ...]:
 
 @dataclass(slots=True)
 class LogSample:
-    """Limits reading to the first `max_bytes` of a log; `is_part` says afterwards whether there are more."""
+    """Limits reading to the first `max_bytes` of a log; `is_part`: whether there are more, afterwards."""
 
     max_bytes: int
     is_part: bool = False

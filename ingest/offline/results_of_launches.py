@@ -33,7 +33,7 @@ _LONGEST, _MOST_LINES = 200, 2**16
 _LEAST_OF_OPENING = 8
 """Characters of a line that is the first one of each launch."""
 _TRAINS = re.compile(r"(?i)\b(?:re)?(?:train|fit)")
-"""What a line says that is about one of several models which a launch trains: `Fitting model: tree_1`."""
+"""What a line states that is about one of several models which a launch trains: `Fitting model: tree_1`."""
 _NO_DIGITS = str.maketrans("", "", "0123456789")
 
 

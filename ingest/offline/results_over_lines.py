@@ -22,7 +22,7 @@ def with_numbers_behind(lines: Sequence[str]) -> list[str]:
     """Lines in which the number below the name of a metric is behind it, and the data above it before it.
 
     Where more than one name or number stands below one another, these are cells of something else, unless a
-    colon says that the number belongs to the name right above it.
+    colon states that the number belongs to the name right above it.
     """
     joined: list[str] = []
     data, numbered = "", -1

@@ -1,4 +1,4 @@
-"""Tables with several rows of each step, told apart by texts: `epoch,layer,norm` above `1,conv,0.5`.
+"""Tables with several rows of each step, distinguished by texts: `epoch,layer,norm` above `1,conv,0.5`.
 
 For a file that was given by hand, of which all rows show what such a column is: its texts come again at other
 steps, and a step never has the same one twice. A remark, a date or a path does neither. The table may be one
@@ -117,11 +117,11 @@ def _name_of_texts(table: Iterator[list[str]]) -> str:
         return ""  # the rows of a step follow one another: else these may be launches
     if len({*at_steps}) == len(rows):
         return ""
-    return next((names[at] for at in texts if _tell_apart(at_steps, [row[at] for row in rows])), "")
+    return next((names[at] for at in texts if _distinguish(at_steps, [row[at] for row in rows])), "")
 
 
 def _places_known(names: Sequence[str]) -> list[int]:
-    """The places of the columns that say by their names of what each row is."""
+    """The places of the columns that state by their names of what each row is."""
     labels = (*step_columns.LABEL_NAMES, step_columns.ATTEMPT_NAME)
     of_data = columns_of(tuple(names)).data
     return [at for at, name in enumerate(names) if at in of_data or name in labels or subject_word(name)]
@@ -131,7 +131,7 @@ def _is_text(cell: str) -> bool:
     return numbers_of_cells([cell]) == [None] and not step_columns.is_empty_cell(cell)
 
 
-def _tell_apart(at_steps: Sequence[tuple[str, ...]], cells: Sequence[str]) -> bool:
+def _distinguish(at_steps: Sequence[tuple[str, ...]], cells: Sequence[str]) -> bool:
     """Whether these texts tell the rows of each step apart, and most come again at other steps."""
     are_apart = len({*zip(at_steps, cells, strict=True)}) == len(cells)
     return are_apart and all(map(_is_text, {*cells})) and len({*cells}) * _LEAST_STEPS <= len(cells)

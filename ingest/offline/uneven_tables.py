@@ -1,4 +1,4 @@
-"""Reads tables in CSV whose rows are not as their header says, from a file that was given by hand.
+"""Reads tables in CSV whose rows are not as their header states, from a file that was given by hand.
 
 Rows may lack their last cells (an evaluation that comes with every tenth epoch), or have more than there are
 names. A program that was changed and started again writes another header below its rows, and one that ends
@@ -50,12 +50,12 @@ class _Part(NamedTuple):
 
 
 class UnevenTables(WholeFile):
-    """Tables in CSV that go on below another header, or whose rows are shorter or longer than it."""
+    """Tables in CSV that continue below another header, or whose rows are shorter or longer than it."""
 
     name: ClassVar[str] = "uneven-tables"
 
     def records(self, path: PurePath, text: str) -> Iterator[Batch | Unreadable]:
-        """The rows of the file; nothing of a table whose rows are as its header says."""
+        """The rows of the file; nothing of a table whose rows are as its header states."""
         lines = [line for line in without_objects(text).splitlines() if line.strip()]
         if not lines:
             return

@@ -6,60 +6,35 @@ import re
 from collections.abc import Sequence
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineResult, LineValues
-from holter.ingest.console.dialects import keras_bars
+from holter.ingest.console.dialects import alive_bars, keras_bars
 from holter.ingest.console.headings.training_sections import begin_section, enter_section, section_labels
 from holter.ingest.console.line.data_names import is_of_evaluation
 from holter.ingest.console.line.evaluation_names import metric_name
 from holter.ingest.console.line.line_counters import Counter
-from holter.ingest.console.plain.bar_lines import Bar, named_metrics, parse_bar
+from holter.ingest.console.plain.bar_lines import Bar, parse_bar
+from holter.ingest.console.plain.bar_steps import (
+    awaits_second,
+    begin_training_of_bars,
+    labels_of_bar,
+    step_of_bar,
+)
 from holter.ingest.console.plain.plain_line import axis_state, parse_plain_line
 from holter.ingest.console.search.pattern_search import LinearPattern
-from holter.ingest.console.steps.epochs_of_bars import are_complete, steps_begun
 from holter.ingest.console.steps.evaluated_parts import end_evaluation
-from holter.ingest.console.steps.round_steps import is_in_round
-from holter.ingest.console.steps.step_axis import forget_position, note_bar, position
+from holter.ingest.console.steps.step_axis import note_bar, position
 from holter.ingest.console.text.values import parse_numbers
-from holter.ingest.metric_names import is_metric_name
-from holter.types import Labels, labels_of
+from holter.types import labels_of
 
 _TORCHTUNE = re.compile(r"\b\d+\|(\d+)\|Loss: ([-+\w.]+):")
-_PROGRESS = re.compile(
-    r"\|[#\u2588-\u258f -]{2,80}\|? {0,4}(?P<open>\()?(?P<at>\d{1,9})/(?P<total>\d{1,9})"
-    r"(?(open)\)| \[\d{1,3}%\] in [\d:.hms]{1,12} \([^)\r]{0,40}\)) (?P<values>[^\r]*)$"
-)
 
 _WORD = re.compile(r"[_/. -]")
 
-_FEW = 2
-"""Epochs and their batches that are too few to tell bars of one from those of the other."""
-_THROUGH = -1
-"""What is noted of a bar that counts through all epochs."""
 _MOST_NAMES = 64
 """Names of values in the bars of a training that are looked at."""
 _MOST_AROUND, _NOT_AROUND = 8, -2
 """Lengths of bars that are looked at for one around the training's; the count of one that is not."""
 _DRAWN = {"drawn": "first"}
 """The label of the values of a bar above lines of later steps."""
-_OF_A_TRAINING = (
-    "from one",
-    "bar",
-    "bars",
-    "between",
-    "epochs",
-    "epoch bar",
-    "epoch at",
-    "evaluated",
-    "evaluations",
-    "around",
-    "evaluation ended",
-    "shown",
-    "drawn",
-    "names within",
-    "names of epochs",
-    "is early",
-    "trains",
-)
-"""What the state has of the bars of one training."""
 
 
 def _bar(line: str, state: DialectState) -> LineResult:
@@ -131,10 +106,10 @@ def _training(bar: Bar, state: DialectState) -> list[LineValues]:
     _note_training(bar.description, state)
     if enter_section({**bar.counts, Counter.BATCH: (bar.at, bar.total)}, axis):
         left += _release(state)
-        _begin_again(state)
+        begin_training_of_bars(state)
     if "trains" not in state and not all(map(is_of_evaluation, bar.values)):
         state["trains"] = True
-    step, last = _step_of_bar(bar, state), state.get("bar")
+    step, last = step_of_bar(bar, state), state.get("bar")
     if bar.at == 0 and step + bar.total == last:  # Lightning resets the bar of a complete epoch
         step += bar.total
     if last is None and bar.version is None:
@@ -161,10 +136,12 @@ def _training(bar: Bar, state: DialectState) -> list[LineValues]:
     if bar.version is not None:  # Lightning draws the next step with the values of the last one first
         state["drawn"] = bar.values
     if _is_of_next_epoch(bar, state):
-        return [*left, LineValues(step, values, labels=_labels(state))]
+        return [*left, LineValues(step, values, labels=labels_of_bar(state))]
     new = _new_values(values, state, is_end_of_epoch=_ends_epoch(bar, step, last, state))
     is_again = last == step and bar.version is not None
-    return [*left, LineValues(step, new, labels=_labels(state), is_provisional=is_again)] if new else left
+    return (
+        [*left, LineValues(step, new, labels=labels_of_bar(state), is_provisional=is_again)] if new else left
+    )
 
 
 def _note_names_of_epochs(bar: Bar, state: DialectState) -> None:
@@ -212,7 +189,7 @@ def _first(bar: Bar, state: DialectState) -> list[LineValues]:
     It is that of the next one, if it was drawn before it was counted, and within all epochs, if these do not
     begin anew.
     """
-    if not _awaits_second(state):
+    if not awaits_second(state):
         return []
     at, values = state.pop("waiting")
     if at == 0 and bar.at > 0 and values == bar.values:
@@ -224,7 +201,7 @@ def _first(bar: Bar, state: DialectState) -> list[LineValues]:
     if axis.get("step", step) > max(step, axis.get("bar", step)):
         return []  # lines behind it are at later steps
     new = _new_values(values, state)
-    return [LineValues(step, new, labels=_labels(state))] if new else []
+    return [LineValues(step, new, labels=labels_of_bar(state))] if new else []
 
 
 def _note_training(description: str, state: DialectState) -> None:
@@ -232,11 +209,6 @@ def _note_training(description: str, state: DialectState) -> None:
     if description != state.get("described"):
         state["described"] = description
         begin_section(description, state)
-
-
-def _awaits_second(state: DialectState) -> bool:
-    """Whether the values of the first bar wait for the next one."""
-    return "waiting" in state and state["waiting"][0] is not None
 
 
 def _new_values(
@@ -272,7 +244,7 @@ def _release(state: DialectState) -> list[LineValues]:
     They are those of the first one, and of an epoch that were those of the epoch before.
     """
     _, waiting = state.pop("waiting", (None, {}))
-    return [LineValues(int(state["bar"]), waiting, labels=_labels(state))] if waiting else []
+    return [LineValues(int(state["bar"]), waiting, labels=labels_of_bar(state))] if waiting else []
 
 
 def _is_of_epoch(name: str, state: DialectState) -> bool:
@@ -315,22 +287,14 @@ def _note_version(version: str | None, state: DialectState) -> list[LineValues]:
     if last is None or not state.get("opening"):
         return []
     left = _release(state)
-    _begin_again(state)
+    begin_training_of_bars(state)
     state["trainer"] = state.get("trainer", 1) + 1
     return left
 
 
-def _labels(state: DialectState) -> Labels | None:
-    """The labels of the values of a bar: of the training that a line above names, and of the Trainer."""
-    labels = section_labels(axis_state(state))
-    if state.get("trainer", 1) == 1:
-        return labels
-    return labels_of({**dict(labels or ()), "trainer": str(state["trainer"])})
-
-
 def _begin_launch(state: DialectState) -> None:
     """Forget the bars and the Trainers of the launch before."""
-    _begin_again(state)
+    begin_training_of_bars(state)
     state.pop("version", None)
     state.pop("trainer", None)
 
@@ -338,12 +302,6 @@ def _begin_launch(state: DialectState) -> None:
 def _may_begin(state: DialectState) -> None:
     """Note that another launch may have begun: its first bar may be at the step of the last one before."""
     state["may begin bars"] = True
-
-
-def _begin_again(state: DialectState) -> None:
-    """Forget the position of the bars of a training."""
-    for name in _OF_A_TRAINING:
-        state.pop(name, None)
 
 
 def _end_of_epoch(bar: Bar, state: DialectState) -> list[LineValues]:
@@ -358,7 +316,7 @@ def _end_of_epoch(bar: Bar, state: DialectState) -> list[LineValues]:
 
 
 def _around(bar: Bar, state: DialectState) -> list[LineValues] | None:
-    """The values of a bar of epochs that does not say so: it counts one with each run of the bar within.
+    """The values of a bar that counts epochs, one with each run of the bar within, and does not state it.
 
     That it does is known when it counts the second one. None for all other bars.
     """
@@ -380,7 +338,7 @@ def _around(bar: Bar, state: DialectState) -> list[LineValues] | None:
         known[total] = [_NOT_AROUND, step, {}]
         return None
     known[total], state["epochs"] = [bar.at, step, None], at
-    first = LineValues(before, _means(values, state), labels=_labels(state), is_late=True)
+    first = LineValues(before, _means(values, state), labels=labels_of_bar(state), is_late=True)
     return [first, *_end_of_epoch(bar, state)]
 
 
@@ -407,99 +365,6 @@ def _split_of(bar: Bar, state: DialectState) -> str:
     return "eval" if "from one" in state or is_shorter else ""
 
 
-def _step_of_bar(bar: Bar, state: DialectState) -> int:
-    """The step of a bar of the training: what it states itself, else its count through the epochs."""
-    epoch = bar.counts.get(Counter.EPOCH)
-    if epoch is None:
-        step, total = bar.counts.get(Counter.GLOBAL_STEP) or bar.counts.get(Counter.STEP) or (0, 0)
-        # `Training (10 / 900 Steps) (loss=0.7)`
-        is_of_all = step > bar.total or total not in (0, bar.total)
-        return step if is_of_all else _continued(bar.at, bar.total, state)
-    number, epochs = epoch
-    if (over_epochs := _step_over_epochs(number, bar, state)) is not None:
-        return over_epochs
-    may_be_first = bar.version is None and (epochs > 0 or number == 1)  # Lightning counts from 0
-    if "from one" not in state:  # a launch that resumes counts as those before it
-        state["from one"] = state.get("launch from one", False) or (number > 0 and may_be_first)
-    from_one: bool = state["from one"]
-    state["launch from one"] = from_one
-    return bar.at + (number - from_one) * bar.total
-
-
-def _step_over_epochs(number: int, bar: Bar, state: DialectState) -> int | None:
-    """The step of a bar whose count goes on where the epoch does, which that of an epoch's batches does not.
-
-    It counts epochs, `Epoch 3, loss 0.5:  30%|##  | 3/10`, or steps through all of them.
-    """
-    last, at, total, before = state.get("epoch bar", (number, 0, bar.total, None))
-    is_close = abs(bar.at - number) <= 1
-    if "epoch bar" not in state and is_close and number > _FEW:
-        before = 0
-    if before is None and last < number and at < total == bar.total > _FEW and bar.at > 0 and at <= bar.at:
-        if is_close and abs(at - last) <= 1 and bar.at <= at + number - last:
-            before = 0 if _awaits_second(state) else max(0, state.get("bar", 0) - number + 1)
-        elif at > 0:
-            before = _THROUGH
-    furthest = bar.at if number != last else max(at, bar.at)
-    state["epoch bar"] = [number, furthest, bar.total, before]
-    if before == _THROUGH:
-        return bar.at
-    return None if before is None else int(before) + number
-
-
-def _continued(step: int, total: int, state: DialectState) -> int:
-    """The step of a bar that states no epoch: one that begins anew after its end is of the next epoch.
-
-    The end itself is not printed of bars that vanish.
-    """
-    axis = axis_state(state)
-    # other lines of an epoch, such as that of its results, may count it from 0 where its heading does from 1
-    epoch = axis.get("headed") or axis.get("announced")
-    before, last, last_total, last_epoch = state.get("bars", (0, 0, 0, epoch))
-    if epoch is not None and not is_in_round(axis):
-        first = state["first epoch of bars"] = min(epoch[0], state.get("first epoch of bars", epoch[0]))
-        if "bars" not in state or _begins_again(epoch, last_epoch, axis):
-            before, last, last_epoch = (epoch[0] - first) * total, 0, epoch
-    ended = last + max(1, total // 10) >= last_total == total and last > 0
-    is_next = epoch != last_epoch or (step == last and state.get("between", False))
-    state["between"] = False
-    if (begun := steps_begun(axis)) is not None:
-        before = begun - total
-    if step < last and ended and are_complete(axis):
-        forget_position(axis)
-        _begin_again(state)
-        before = 0
-    elif (step < last and ended) or (is_next and last == last_total == total):
-        before += total
-    state["bars"] = [before, step, total, epoch]
-    return int(before) + step
-
-
-def _begins_again(epoch: Sequence[int], last: Sequence[int] | None, axis: DialectState) -> bool:
-    """Whether the heading above a bar is of a program that was started again, maybe in a later epoch."""
-    return last is not None and (epoch[0] < last[0] or (epoch[0] == last[0] and "begun" in axis))
-
-
-def _progress(line: str, state: DialectState) -> LineValues | None:
-    """`Processing |####| (391/391) Data: 0.01s | Loss: 1.2 | top1: 44.5`: the end of an epoch.
-
-    So is `|████| 60/60 [100%] in 11.2s (5.35/s) val_loss: 1.7`. The second bar of an epoch is that of its
-    evaluation.
-    """
-    match = _PROGRESS.search(line.rpartition("\r")[2])
-    axis = axis_state(state)
-    step = axis.get("step", axis.get("announced", [None])[0])
-    if match is None or match["at"] != match["total"] or step is None:
-        return None
-    values = {name: value for name, value in named_metrics(match["values"]).items() if is_metric_name(name)}
-    is_second = state.get("progress", [None])[0] == step and state["progress"][1] != match["total"]
-    if not is_second:
-        state["progress"] = [step, match["total"]]
-    split = "eval" if is_second else ""
-    measured = {metric_name(name.strip(), split): value for name, value in values.items()}
-    return LineValues(int(step), measured, labels=_labels(state))
-
-
 def _torchtune(line: str, state: DialectState) -> LineValues | None:
     """`1|2|Loss: 2.764:   2%|▏| 2/101 [00:38<31:17, 18.96s/it]`: epoch, step, loss."""
     match = _TORCHTUNE.search(line)
@@ -514,7 +379,6 @@ _NAMED_NUMBER = (
     rb"|/(?:s|it|step|batch), -?\d+\.\d+[\]\n])"
 )
 """A number behind a bar: with a name, or alone."""
-_ALIVE = rb"\d/\d{1,9} \[\d{1,3}%\] in [\d:.hms]{1,12} \([^)\r\n]{0,40}\) [a-z]"
 _BAR_OF_SIGNS = (
     rb"\d/\d+ \[[=>.]+\] (?:- ETA: [\d:]{1,9}s?|[\d.]{1,9}m?s/step) {2,4}[A-Za-z]\w{0,40}: [-+.]?\d"
 )
@@ -527,7 +391,7 @@ DIALECT = ConsoleDialect(
     signature=LinearPattern(
         rb"(?m)(?:\||\d%) *\d+/\d+ \[\d[^\]\n]{0,200}?" + _NAMED_NUMBER + rb"|\d\|\d+\|Loss: [\d.]+:"
         rb"|[#\x88 ]\| {0,4}\(\d{1,9}/\d{1,9}\) [^\n]{0,200}?[Ll]oss: [-+.]?\d|"
-        + _ALIVE
+        + alive_bars.SIGNATURE
         + rb"[^\n]{0,100}?[=:] ?[-+.]?\d|"
         + _FRACTION_BEFORE_BAR
         + rb"|[Ll]oss\w{0,40}[:=] ?[-+.]?\d[^|\n]{0,200}?(?:\|\||: |\))?: {1,4}\d{1,3}%[| ]"
@@ -535,8 +399,7 @@ DIALECT = ConsoleDialect(
     ),
     kinds=(
         LineKind(pattern=re.compile(rb"\d\|\d+\|Loss: "), parse=_torchtune),
-        LineKind(pattern=re.compile(rb"\| {0,4}\(\d{1,9}/\d{1,9}\) [^\n]{0,200}?[Ll]oss: "), parse=_progress),
-        LineKind(pattern=re.compile(_ALIVE), parse=_progress),
+        *alive_bars.KINDS,
         LineKind(
             pattern=re.compile(rb"/\d+ \[\d[^\]\n]{0,200}?" + _NAMED_NUMBER),
             parse=_bar,

@@ -70,7 +70,7 @@ def _row(line: str, state: DialectState) -> LineValues | None:
     names = state.get("cells", [])
     cells = _cells(line, len(names))
     above = state.pop("cells above", [])
-    if len(above) == len(cells) and not any(map(_DIGIT.search, cells)):  # the names go on
+    if len(above) == len(cells) and not any(map(_DIGIT.search, cells)):  # the names continue
         cells = [f"{first} {second}".strip() for first, second in zip(above, cells, strict=True)]
     if _is_heading(cells) and columns_of(tuple(cells)).counting is not None:
         if any(map(is_metric_name, cells)):

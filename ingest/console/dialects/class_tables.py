@@ -21,11 +21,11 @@ _FIRST = frozenset(
     {"class", "classes", "category", "label", "name", "dataset", "domain", "object", "subject", "part",
      "model"}
 )  # fmt: skip
-"""Names of the column that says what a row is about."""
+"""Names of the column that states what a row is about."""
 _SHORT = re.compile(r"[A-Z]{2}[\w@.]{0,12}")
 """Short names of scores, as `MJE` and `ADD`."""
 _OF_DATA = frozenset({"images", "instances", "labels", "targets", "samples", "support"})
-"""Columns that say how much data a row is of, and measure nothing."""
+"""Columns that state how much data a row is of, and measure nothing."""
 _MOST_ROWS = 50
 
 

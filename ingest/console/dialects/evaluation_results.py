@@ -11,7 +11,7 @@ from holter.ingest.console.dialect import DialectState, LineKind, LineResult, Li
 from holter.ingest.console.line.evaluation_names import metric_name
 from holter.ingest.console.line.line_settings import is_setting
 from holter.ingest.console.line.line_words import DATA_SPLIT
-from holter.ingest.console.plain.plain_line import parse_metrics_of_epoch
+from holter.ingest.console.plain.metrics_of_epoch import parse_metrics_of_epoch
 from holter.ingest.console.search.pattern_search import LinearPattern
 from holter.ingest.console.text.values import parse_number, parse_time
 from holter.ingest.metric_names import is_metric_name

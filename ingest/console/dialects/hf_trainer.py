@@ -183,7 +183,7 @@ def _is_repeated(text: str, texts: Mapping[str, str], state: DialectState) -> bo
 
 
 def _begin_earlier(values: Mapping[str, float], state: DialectState) -> list[LineValues]:
-    """Begin the next launch where the epoch of a loss goes back and no bar says at which step.
+    """Begin the next launch where the epoch of a loss goes back and no bar states at which step.
 
     Returns the records of the one before that wait for a bar.
     """
@@ -531,7 +531,7 @@ DIALECT = ConsoleDialect(
     name="hf-trainer",
     signature=re.compile(
         rb"(?:\{'(?:loss|eval_loss)'|(?:^|[^=])\{'[^{}\n]{0,8000}, 'loss'): '?[\d.naif-]+'?, '"
-        # a Trainer says where it is: other dicts are the program's own
+        # a Trainer states where it is: other dicts are the program's own
         rb"(?:[^{}\n]{0,8000}, ')?(?:epoch|(?:global_)?step[/\w]{0,20})': |" + hf_metrics.SIGNATURE
     ),
     kinds=(

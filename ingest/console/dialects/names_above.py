@@ -10,7 +10,7 @@ import re
 from holter.ingest.console.dialect import DialectState, LineKind, LineResult
 from holter.ingest.console.headings.evaluation_headings import announce
 from holter.ingest.console.headings.subjects_above import note_heading_of_subject
-from holter.ingest.console.plain.plain_line import parse_metrics_of_epoch
+from holter.ingest.console.plain.metrics_of_epoch import parse_metrics_of_epoch
 from holter.ingest.console.search.nested_keys import note_measure
 from holter.ingest.console.search.pattern_search import LinearPattern
 from holter.ingest.console.steps.step_axis import known_axis

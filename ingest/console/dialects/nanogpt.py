@@ -36,7 +36,7 @@ def _iter(line: str, state: DialectState) -> LineValues | None:
 
 
 def _named(line: str, first: int) -> dict[str, float]:
-    """The named numbers of a line from this place on; what is in brackets says more of the one before."""
+    """The named numbers of a line from this place on; what is in brackets states more of the one before."""
     parts, ahead = split_numbers(line), len(split_numbers(line[:first])) // 2
     return {
         field.name: value

@@ -50,13 +50,13 @@ from holter.ingest.console.line.line_tokens import split_numbers
 from holter.ingest.console.line.line_words import ALL_DATA, DATA_SPLIT
 from holter.ingest.console.line.number_names import OF_EPOCH
 from holter.ingest.console.plain.leading_counts import or_counted
+from holter.ingest.console.plain.metrics_of_epoch import parse_metrics_of_epoch
 from holter.ingest.console.plain.plain_columns import PlainTable, describe_line
 from holter.ingest.console.plain.plain_line import (
     axis_state,
     begin_launch,
     may_begin,
     note_best,
-    parse_metrics_of_epoch,
     parse_plain_line,
 )
 from holter.ingest.console.plain.result_blocks import parse_metric, parse_result

@@ -25,11 +25,8 @@ from holter.ingest.console.line.names_of_rows import numbered_row
 from holter.ingest.console.line.number_lists import values_of_lists
 from holter.ingest.console.line.result_lines import has_pairs_alone
 from holter.ingest.console.line.settings_in_objects import as_read
-from holter.ingest.console.plain.plain_line import (
-    axis_state,
-    is_of_best,
-    is_within_epoch,
-)
+from holter.ingest.console.plain.metrics_of_epoch import is_of_best, is_within_epoch
+from holter.ingest.console.plain.plain_line import axis_state
 from holter.ingest.console.search.pattern_search import LinearPattern
 from holter.ingest.console.steps.evaluated_parts import data_of_parts
 from holter.ingest.console.steps.evaluation_passes import names_of_pass
@@ -55,7 +52,7 @@ _INITIAL = re.compile(
 _EXTREME = re.compile(r"(?i)(?:max|min)(?:imum)?[ _]")
 """Names of the extremes of an evaluation, no settings: `Validation: max length = 12`."""
 _CONTINUES = re.compile(r" [a-z][a-z ]*[:=]")
-"""How a sentence goes on behind a number, up to a sign."""
+"""How a sentence continues behind a number, up to a sign."""
 
 
 def _recurring(line: str, state: DialectState) -> list[LineValues] | None:
@@ -182,7 +179,7 @@ def _is_letter_alone(parts: list[str]) -> bool:
 
 
 def _continues_sentence(parts: list[str], index: int) -> bool:
-    """Whether the text before a number goes on with a sentence that the number before it is part of.
+    """Whether the text before a number continues with a sentence that the number before it is part of.
 
     That is none if it has a name of its own, and a word is all between: `recon: 0.5 kl: 0.1`.
     """
@@ -220,7 +217,7 @@ RECURRING_LINES = LineKind(
         + rb"[ \t]{0,12}(?:[:=]|[-=]>)?[ \t]{1,20}"
         + BEFORE_NUMBER.removesuffix(b"?")
         + rb"[-+]?\d"
-        # `Match percent 49%`; how much of something else is done is said so, too
+        # `Match percent 49%`; how much of something else is done is stated so, too
         rb"|(?i:percent(?:age)?|rate|ratio|share)[ \t]{1,20}\d{1,3}%[ \t\r]{0,8}$"
     ),
     parse=_recurring,

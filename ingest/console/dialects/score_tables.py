@@ -14,7 +14,8 @@ from holter.ingest.console.dialect import DialectState, LineKind, LineValues
 from holter.ingest.console.headings.training_sections import section_labels
 from holter.ingest.console.line.evaluation_names import metric_name
 from holter.ingest.console.line.line_words import DATA_SPLIT
-from holter.ingest.console.plain.plain_line import axis_state, parse_metrics_of_epoch
+from holter.ingest.console.plain.metrics_of_epoch import parse_metrics_of_epoch
+from holter.ingest.console.plain.plain_line import axis_state
 from holter.ingest.console.search.pattern_search import LinearPattern
 from holter.ingest.console.steps.step_axis import position
 from holter.ingest.console.text.values import parse_number

@@ -1,4 +1,4 @@
-"""Lines that say to what a learning rate was set: `Adjusted learning rate to 0.5`, `lr set to 0.1`.
+"""Lines that state to what a learning rate was set: `Adjusted learning rate to 0.5`, `lr set to 0.1`.
 
 They are read as `learning rate: 0.5`. Schedulers that state an epoch with it count epochs of their own.
 """

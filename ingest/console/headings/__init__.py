@@ -1,1 +1,1 @@
-"""Headings: lines that say what the values below them are of."""
+"""Headings: lines that state what the values below them are of."""

@@ -41,7 +41,7 @@ _SETTING_OF_YAML = re.compile(r"[ \t]+[A-Z_]+: ?(?:\(.*\)|\[.*\])?\s*")
 _KEY = re.compile(r"\s*\w+:?\s*")
 """A line that may be a key of settings, where it comes before any record: `eval:`; or any word: `test`."""
 _BEST = re.compile(r"(?i)\bbest\b")
-"""What a heading between signs says of an evaluation of the best model: `=== Best model (validation) ===`."""
+"""A heading between signs of an evaluation of the best model: `=== Best model (validation) ===`."""
 _NO_DATA = re.compile(r"(?i)eval")
 _PREFIX = re.compile(r"^.{0,120}? (?:-|:|\|) (?=\S)")
 

@@ -1,6 +1,6 @@
 """The labels of the values of a line: the training of several, and what it, or its epoch, is about.
 
-`Epoch 3, dataset: oak, dice: 0.8` says so itself. `Model: oak, epoch: 3` says so of the lines below, which
+`Epoch 3, dataset: oak, dice: 0.8` states it itself. `Model: oak, epoch: 3` states it for lines below, which
 state no other epoch: a program that trains several models in turn, or several that print into one text, head
 the results of each epoch so.
 """
@@ -21,11 +21,11 @@ _PARTS = frozenset({"category", "class", "client", "player"})
 _TRAINED_IN_TURN = "task"
 """What a program learns one after another, and evaluates again behind each."""
 _OF_WRITERS = frozenset({"logger", "run", "training"})
-"""What a heading of an epoch begins with where it says who prints, as any line may."""
+"""What a heading of an epoch begins with where it names who prints, as any line may."""
 
 
 def labels_of_line(shape: LineShape, numbers: list[str], axis: dict[str, Any]) -> Labels | None:
-    """The labels of the values of a line: the training of several, and what the line says it is about."""
+    """The labels of the values of a line: the training of several, and what the line states it is about."""
     names = (field.name for field in shape.metrics)
     labels = dict(section_labels(axis, names, of_all=shape.is_of_all) or ())
     about = shape.about
@@ -53,7 +53,7 @@ def is_of_other_writer(shape: LineShape, labels: Labels | None) -> bool:
 
 
 def note_epoch_about(shape: LineShape, counts: Mapping[Counter, Any], axis: dict[str, Any]) -> None:
-    """Note what a line that states an epoch is about: so are lines below that say nothing of it."""
+    """Note what a line that states an epoch is about: so are lines below that state nothing of it."""
     if Counter.EPOCH not in counts:
         return
     if shape.about is not None and not shape.is_record and shape.about[0] not in _OF_WRITERS:

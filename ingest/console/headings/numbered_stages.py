@@ -30,7 +30,7 @@ _FIRST = 1
 
 
 def is_stage(line: str, shape: LineShape, axis: dict[str, Any]) -> bool:
-    """Whether a line without values names a stage; what it says of an evaluation is noted."""
+    """Whether a line without values names a stage; what it states of an evaluation is noted."""
     if [field.counter for field in shape.counters] != [Counter.STEP] or shape.metrics:
         return False
     match = _STAGE.search(line.rstrip())

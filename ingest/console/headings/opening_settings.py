@@ -20,7 +20,7 @@ def is_opening_setting(template: int, names: Sequence[str], axis: DialectState) 
     """Whether a line that counts nothing states settings as one above the first record did, which it notes.
 
     One of its names is that of a setting, the others are none of the values of records. A line that comes
-    again at a later step than the last time is printed as the training goes on.
+    again at a later step than the last time is printed as the training continues.
     """
     if not any(map(is_setting, names)):
         return False

@@ -21,7 +21,7 @@ _LEAST = 3
 
 
 def is_in_settings(line: str, state: DialectState) -> bool:
-    """Whether a line is a setting because those above it are; `state` says whether it is near these."""
+    """Whether a line is a setting because those above it are; `state` states whether it is near these."""
     match = _SETTING.match(line)
     if match is None:
         return False

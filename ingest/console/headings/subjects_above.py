@@ -1,4 +1,4 @@
-"""Headings that say what the values below them are of: `Task 0`, `Client 3:`, `[Dataset CIFAR]`.
+"""Headings that state what the values below them are of: `Task 0`, `Client 3:`, `[Dataset CIFAR]`.
 
 A program that evaluates several tasks at a step prints the same names for each. The values below the first
 of its headings have no label, as it may be the only one; those of the same names below the others get what
@@ -44,7 +44,7 @@ def note_subject(named: Mapping[str, str], axis: dict[str, Any]) -> None:
 
 
 def note_heading_of_subject(line: str, axis: dict[str, Any]) -> bool:
-    """Note what a line says that the values below it are of, if it is such a heading; whether it is one."""
+    """Note what a line states that the values below it are of, if it is such a heading; whether it is one."""
     if (match := _HEADING.fullmatch(line)) is not None:
         ahead = line[: match.start("word")]
         is_sign = match["sign"] or match["end"] or _OPENING.search(ahead) or _PREPOSITION.search(ahead)

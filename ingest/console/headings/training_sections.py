@@ -2,7 +2,7 @@
 
 A line such as `===== fold: 1 =====`, `Training model ResNet18` or `### LSTM ###` names the training below
 it, and words before `epoch` name that of their own line (`FT Epoch [1/20]`). Where the steps begin anew
-there, the rows get the names that differ from those of the first training as labels. Where they go on, as
+there, the rows get the names that differ from those of the first training as labels. Where they continue, as
 for the phases of one training, the names mean nothing.
 """
 
@@ -97,7 +97,7 @@ _NUMBER_BEFORE = re.compile(r"[A-Za-z](?: ?: | ?= ?)-?\d")
 """A named number: `Step: 3 | Reward: -10.6 | Phase: 1` is no heading."""
 _IN_TURN = "client"
 _GO_ON = (_IN_TURN, "stage")
-"""What is trained in turn with others, and goes on later."""
+"""What is trained in turn with others, and continues later."""
 _BEST = re.compile(rf"(?i){BEST_WORD}")
 _ANNOUNCED = ("announced", "heading")
 """What lines have stated of the steps below them."""
@@ -217,7 +217,7 @@ def note_settings(settings: dict[str, str], state: DialectState) -> None:
 
 
 def forget_settings(axis: DialectState) -> None:
-    """Forget the settings above: a record below them is of the training that goes on."""
+    """Forget the settings above: a record below them is of the training that continues."""
     section = axis.get("section")
     if section is not None and "next" in section:
         names = {name: value for name, value in section["next"].items() if not _SETTING_NAME.fullmatch(name)}
@@ -330,7 +330,7 @@ def enter_section(counts: Mapping[Counter, tuple[int, int]], axis: DialectState)
         section["now"], section["begin"], begins = named, position, True
     elif named != section["now"]:
         _note_scheduled(noted, section)
-    # a line of an epoch below those of batches says nothing of these
+    # a line of an epoch below those of batches states nothing of these
     last = position if begins else section.get("last", position)
     section["last"] = [
         number if number >= 0 else before for number, before in zip(position, last, strict=True)
@@ -360,7 +360,7 @@ def _note_scheduled(noted: Mapping[str, str], section: dict[str, Any]) -> None:
 
 
 def _is_in_turn(named: Mapping[str, str], section: Mapping[str, Any]) -> bool:
-    """Whether a training goes on that others came after: clients train in turn, each for its own epochs."""
+    """Whether a training continues that others came after: clients train in turn, each for its own epochs."""
     return _turn_of(named) in section.get("axes", {})
 
 
@@ -421,9 +421,9 @@ def is_named(axis: DialectState) -> bool:
 
 
 def section_labels(axis: DialectState, names: Iterable[str] = (), *, of_all: bool = False) -> Labels | None:
-    """The labels of rows of the training that goes on: its names that are not those of the first one.
+    """The labels of rows of the training that continues: its names that are not those of the first one.
 
-    Values of the global model, as the `names` of a row say, are of no client, whichever was the last one;
+    Values of the global model, as the `names` of a row state, are of no client, whichever was the last one;
     so are those of a row that is `of_all`. Results of all folds are of no fold, unless each fold has such.
     """
     section = axis.get("section")

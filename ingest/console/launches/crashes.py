@@ -1,8 +1,8 @@
 """Recognises a program that crashed or was ended, and the one that continues with what it saved.
 
-A traceback alone says little: programs catch exceptions and print them. Behind one that ends with its
-exception, or behind what the shell or a queue states, a line that begins a program, or says that a checkpoint
-is loaded, is one of another process, and so is behind any of them the step that was printed last.
+A traceback alone shows little: programs catch exceptions and print them. Behind one that ends with its
+exception, or behind what the shell or a queue states, a line that begins a program, or loads a checkpoint,
+is one of another process, and so is behind any of them the step that was printed last.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ LOADS = LinearPattern(
     rb"(?:checkpoint|ckpt|snapshot|weights|\.(?:pth?|pkl|h5|keras|tar)\b"
     rb"|\b(?:epoch|iter(?:ation)?|step)[ :=]{1,3}\d)"
 )
-"""What a program says that loads what another process, or an earlier part of itself, has saved."""
+"""What a program prints that loads what another process, or an earlier part of itself, has saved."""
 _SIGNS_OF_END = (b"Killed", b"*** Aborted at ", b"Segmentation fault", b" CANCELLED AT ")
 _END = re.compile(
     rb"(?m)(?:^|[\]\d]) {0,8}(?:Killed(?: {2,40}\S[^\n]{0,400})?[ \t\r]{0,8}$|Segmentation fault\b)"
     rb"|^\*\*\* Aborted at \d|\*\*\* (?:JOB|STEP) [\d.]{1,20} [^\n]{0,100} CANCELLED AT "
 )
 """What a shell, a handler of signals or a queue states of a program that did not end by itself: `Killed`."""
-_NOTHING, _HEADED, _ENDED, _GOES_ON = range(4)
+_NOTHING, _HEADED, _ENDED, _CONTINUED = range(4)
 
 
 class Crash:
     """What was printed since the last record of a program that crashed or was ended.
 
-    `has_ended`: something else said that it was ended. `may_repeat`: the next record may be the last one
+    `has_ended`: something else stated that it was ended. `may_repeat`: the next record may be the last one
     again, of a process that continues from a checkpoint.
     """
 
@@ -55,10 +55,10 @@ class Crash:
     @property
     def is_followed(self) -> bool:
         """Whether another process continues behind it."""
-        return self._stage == _GOES_ON
+        return self._stage == _CONTINUED
 
     def ended_behind(self, step: int, last: int | None) -> bool:
-        """Whether it was said to be ended behind a step: one before it is of another launch."""
+        """Whether it was stated to be ended behind a step: one before it is of another launch."""
         return self.has_ended and last is not None and step < last
 
     def forget(self) -> None:
@@ -92,7 +92,7 @@ class Crash:
         if self._stage == _ENDED and (
             LOADS.search(block, begin, end) is not None or (first and block.find(first, begin, end) >= 0)
         ):
-            self._stage = _GOES_ON
+            self._stage = _CONTINUED
 
     def _find(self, pattern: re.Pattern[bytes], stage: int, block: bytes, begin: int, end: int) -> int:
         """Where a pattern ends in a part of a block, by which the next stage is reached; else its begin."""

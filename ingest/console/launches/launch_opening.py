@@ -1,6 +1,6 @@
 """Recognises that a program was started again by the lines that it prints before its first record.
 
-Steps say it only where they go back. The opening lines say it, too, where a launch resumes at the next step,
+Steps show it only where they go back. The opening lines also show it where a launch resumes at the next step,
 was interrupted after a few records, or printed a single one. Lines that a program prints once, without their
 digits, are looked for behind its records; if most of them are there before the next record, that is one of
 another launch. Some of them must be about the set-up of a program: others may come with each epoch. Where
@@ -59,7 +59,7 @@ _EPOCH = re.compile(
 )
 """The heading of an epoch or a round, no setting as `epoch: 100`: lines below may come with each of them."""
 _BEGINS = re.compile(rb"(?i)(?:start|begin)(?:ing)?(?: the)? train|train(?:ing)? (?:start|begin)")
-"""What a program says as it begins, but may say of each part of a training as well."""
+"""What a program prints as it begins, but may print for each part of a training as well."""
 _STARTED = -1
 _DATED = re.compile(
     rb"(?m)^[=*#~-]{4,80} [^\n\r=*#~]{0,60}\d\d:\d\d:\d\d[^\n\r=*#~]{0,20} ?[=*#~-]{4,80}[ \t\r]*$"
@@ -95,7 +95,7 @@ class LaunchOpening:
     line of the program, if it was printed several times and others once. Where all lines are short, such as
     the name of a model, `_is_short`: they show that the launch is the same without them. `_opener` is a part
     of the first line of the text; `_has_text`, whether other words came since the last record, `crash`, what
-    was printed since then of a program that crashed, `_has_loaded`, whether something says that a checkpoint
+    was printed since then of a program that crashed, `_has_loaded`, whether a line states that a checkpoint
     was loaded, and `loaded_at`, its step or epoch. `_had_begun`: the first opening lines came again
     since then, before they were set aside. `_is_warned`: the last line was a warning. `_warnings` are those
     before the first record, with how often each was printed; `_has_warned`: one came again since then.
@@ -201,7 +201,7 @@ class LaunchOpening:
         self._position = position
 
     def _count(self, line: bytes) -> None:
-        """Note a line before the first record; one of a few signs, or of digits alone, says nothing."""
+        """Note a line before the first record; one of a few signs, or of digits alone, states nothing."""
         if len(line) < _LEAST_OF_WORD or (len(line) < SHORTEST and LETTER.search(line) is None):
             self._size += len(line)
             self._is_warned = False
@@ -260,7 +260,7 @@ class LaunchOpening:
                 self._found.add(number)
 
     def _search_processes(self, begin: int, end: int, pieces: Sequence[bytes]) -> bool:
-        """Note what a part of the block says of processes by itself; whether a traceback begins in it."""
+        """Note what a part of the block states of processes by itself; whether a traceback begins in it."""
         block = self._block
         if (start := process_start(block, begin, end)) is not ProcessStart.NONE:
             self._found.add(_STARTED if start is ProcessStart.SHOWN else _MAY_HAVE_STARTED)
@@ -270,7 +270,7 @@ class LaunchOpening:
         return self.crash.search(block, begin, end, self._opener or (pieces[0] if pieces else b""))
 
     def _search_loaded(self, begin: int, end: int) -> None:
-        """Note what a part of the block says of a checkpoint that was loaded."""
+        """Note what a part of the block states of a checkpoint that was loaded."""
         block = self._block
         if block.find(b"oad", begin, end) < 0 and block.find(b"estor", begin, end) < 0:
             return
@@ -427,7 +427,7 @@ class LaunchOpening:
     def note_step(self, step: int, last: int | None) -> None:
         """A record at a step begins no launch; `last` is the one before.
 
-        Warnings that came again where the launch goes on are those of its workers.
+        Warnings that came again where the launch continues are those of its workers.
         """
         self.crash.may_repeat = False
         if self._has_warned:
@@ -439,7 +439,7 @@ class LaunchOpening:
         """A record was read: what comes next is compared with the lines before the first one.
 
         Returns what is known from the first record on: "opening" if another launch will be recognised by its
-        opening lines, "set up" if there are any about the set-up. What was found so far is kept behind a
+        opening lines, "set up" if there are any about the set-up. What was found so far is retained behind a
         record that `is_setting`.
         """
         self._is_setting = is_setting

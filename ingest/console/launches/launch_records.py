@@ -30,7 +30,7 @@ class LaunchRecords:
     """The launches of a text, and what their records are compared with.
 
     `restarts`: the next record begins a launch; `_begins_within`: it does behind others that were read with
-    it, so that its row says so.
+    it, so that its row shows it.
     """
 
     def __init__(

@@ -32,7 +32,7 @@ class NextLaunch:
     `may_restart`: opening lines came again, so that it does if the step is not behind the last one.
     `may_resume`: what came again shows a launch by itself, so that it does if the step is behind it, too.
     `begins`: another launch was shown, so that it begins with the next record that is of no evaluation.
-    `is_again`: the rates of an epoch came again behind its steps, so that it does if the step does not go on.
+    `is_again`: the rates of an epoch came again behind its steps, so it does unless the step continues.
     `number`: that of the last launch of this attempt.
     """
 
@@ -76,7 +76,7 @@ class NextLaunch:
     def is_at(self, loaded: int | None, states: Iterable[DialectState]) -> bool:
         """Whether a checkpoint of the last step or epoch was loaded.
 
-        So does a program that was started again: one that goes on has no need of it.
+        So does a program that was started again: one that continues has no need of it.
         """
         if loaded is None:
             return False
@@ -84,7 +84,7 @@ class NextLaunch:
         return any(last is not None and 0 <= loaded - last <= 1 for last in (self.last_step, *epochs))
 
     def is_elsewhere(self, states: Iterable[DialectState]) -> bool:
-        """Whether this record does not go on behind the rates of an epoch that came again.
+        """Whether this record does not continue behind the rates of an epoch that came again.
 
         What launches have above their first step is noted, too.
         """
@@ -158,7 +158,7 @@ class NextLaunch:
         `is_named`: its training is named, which may be the next one of the same launch. `is_of_end`: it is
         the first of an evaluation, which may be at the last step. `is_repeated`: a program crashed, and this
         record would be the second one at its step. `is_epoch_back`: its epoch is before that of the last one.
-        `is_elsewhere`: it does not go on behind the last one.
+        `is_elsewhere`: it does not continue behind the last one.
         """
         last, self.last_step = self.last_step, step
         # the step after the checkpoint may be that at which the program crashed

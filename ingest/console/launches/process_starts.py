@@ -1,7 +1,7 @@
 """Lines that show the start of a process: a shell's prompt with a command, `nohup`, greetings of libraries.
 
 So does the end of the one before, as the shell states it: `^C`, `[1]+  Done`, the times of `time`. So does
-what a script says that starts programs, with the time as `date` prints it, in any language.
+what a script prints that starts programs, with the time as `date` prints it, in any language.
 
 Texts that several launches were appended to, or that were copied from a terminal, have them between these. A
 prompt with the command of a program, and what `nohup` prints, show the next launch by themselves. The others
@@ -61,7 +61,7 @@ _STARTS_AT = (
     r"[^\w\n]{0,40}(?:[\w'-]{1,30}[ :]{1,2}){0,3}(?i:start|begin|launch|running)"
     rf"[^\n]{{0,120}}[ :\[(]{_DATE}[^\w\n]{{0,100}}$"
 )
-"""What a script says of a program that it starts: `>>> Starting b.yaml at Sun Apr  5 18:11:40 UTC 2026`."""
+"""What a script prints of a program that it starts: `>>> Starting b.yaml at Sun Apr  5 18:11:40 UTC 2026`."""
 _MAY_HAVE_STARTED = (
     rf"(?:{_ENVIRONMENT}{_NAMED_PROMPT}(?: |\r?$)"
     rf"|(?:[>#] )?{_VARIABLES}(?:nohup )?(?:[\w.~-]*/)*"

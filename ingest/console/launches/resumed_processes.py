@@ -15,11 +15,11 @@ _RESUMES = LinearPattern(
     rb"|\bcontinu(?:e|es|ing)\b(?: the)?(?: training| run)? from (?:the )?(?:global )?"
     rb"(?:epoch|step|iter(?:ation)?|checkpoint)\b"
 )
-"""What a program says that was started again, and goes on where the launch before ended."""
+"""What a program prints that was started again and continues where the launch before ended."""
 OF_PROCESSES = LinearPattern(
     rb"(?m)esum|ESUM|estor|ontinu|oad|Traceback \(most|Killed|\*\*\* |Segmentation fault|" + ANY_PROCESS_START
 )
-"""What a text has that says anything of processes: nothing is looked for where none of it is there."""
+"""What a text has that states anything of processes: nothing is looked for where none of it is there."""
 _MAY_RESUME = (b"esum", b"ESUM", b"estored all", b"ontinu")
 """What each such line has a part of."""
 LOADED_AT = re.compile(

@@ -27,7 +27,7 @@ class LinePrefix:
     """What the prefixes of lines of one layout are; `groups` of the layout's pattern belong to them.
 
     `rest` is what follows the prefix of one of the lines. Without groups of a launcher, all of them have
-    `labels`. What a logger printed is in another group behind these, if `clock` says where its time is.
+    `labels`. What a logger printed is in another group behind these, if `clock` states where its time is.
     """
 
     of_launcher: int

@@ -1,1 +1,1 @@
-"""What a single line says: its numbers with their names, what they count, and the data they are of."""
+"""What a single line states: its numbers with their names, what they count, and the data they are of."""

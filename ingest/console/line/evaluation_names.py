@@ -1,4 +1,4 @@
-"""The names of the metrics of evaluations: they say of which data they are, and what of several they are."""
+"""The names of the metrics of evaluations, which state their data, and which of several they are."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def best_of(data: str) -> str:
 
 
 def name_of_best(name: str, split: str) -> str:
-    """The name of a metric of an evaluation, unless it says itself that it is of the best step."""
+    """The name of a metric of an evaluation, unless it states itself that it is of the best step."""
     if "best" in name.lower():
         return name
     # `val_acc` of the best step is not that of the last one

@@ -30,7 +30,7 @@ class Improvement(NamedTuple):
 
 
 def improvement(line: str) -> Improvement | None:
-    """What a line says of a metric that improved; None if it says nothing like that."""
+    """What a line states of a metric that improved; None if it states nothing like that."""
     if not any(stem in line for stem in _STEMS) or (match := _IMPROVEMENT.search(line)) is None:
         return None
     name = match["name"]

@@ -32,7 +32,7 @@ def text_ahead(texts: tuple[str, ...], counters: list[CounterField]) -> str:
     return "".join(texts[: counters[0].index + 1]) if counters else ""
 
 
-def says_best(texts: tuple[str, ...], counters: list[CounterField]) -> bool:
+def is_about_best(texts: tuple[str, ...], counters: list[CounterField]) -> bool:
     """Whether a line is about the best step: `Best performance in epoch 3: `, `BEST_SCORE : epoch: 3 `."""
     if _BEST.search(text_ahead(texts, counters)) is not None:
         return True
@@ -69,6 +69,6 @@ def is_of_best(metrics: list[MetricField], field: NumberField) -> bool:
 
 
 def is_note(texts: tuple[str, ...], field: CounterField) -> bool:
-    """Whether a line says that an epoch was saved, or the like: `Saved epoch 3`, `Epoch 3 saved as a.pt`."""
+    """Whether a line notes that an epoch was saved, or the like: `Saved epoch 3`, `Epoch 3 saved as a.pt`."""
     behind = texts[max(field.index, field.total_index) + 1]
     return _NOTE.search(text_ahead(texts, [field])) is not None or _SAVED.match(behind) is not None

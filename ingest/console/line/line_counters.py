@@ -29,7 +29,7 @@ from holter.translated_words import in_english
 
 COUNTS_DATA = re.compile(r"\((?:val|test|eval)\)\s*$", re.I)
 OF_MEAN_WEIGHTS = re.compile(r"(?i)(?: ?\(ema\)|[ _]ema)$")
-"""What says behind the data that the means of the weights are evaluated: `Test (EMA): [ 0/24]`."""
+"""Words behind the data for an evaluation of the means of the weights: `Test (EMA): [ 0/24]`."""
 _WRITER = re.compile(r"(?:rank|gpu|worker|node|proc(?:ess)?)\d+")
 _RATES = DURATIONS | {"per", "rate"}
 """Words before `step` or `iteration` in the names of what is measured in one: `fps step: 12000`."""
@@ -131,7 +131,7 @@ def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None
     if words and (compound := _INDEX.fullmatch(words[-1])) is not None:  # `batchnum`
         words[-1:] = [compound[1], compound[2]]
     if words[-1:] == ["i"] and words[-2:-1] == ["batch"] and not before:
-        return Counter.STEP  # `batch i:20, episode_len:28`, which go on
+        return Counter.STEP  # `batch i:20, episode_len:28`, which continue
     if _ends_in_index(words) or (field.total_index >= 0 and words[1:] == ["count"]):  # `batch count 20/400`
         words.pop()
     if not words:
@@ -232,7 +232,7 @@ def is_batch_of_epoch(field: NumberField, counters: list[CounterField], texts: t
 def is_behind_stage(field: NumberField, counters: list[CounterField], texts: tuple[str, ...]) -> bool:
     """Whether the step before an epoch is that of a stage of the training, as in `[15-1 / step 0] Epoch 3, `.
 
-    It is within brackets that say more, and the number behind the epoch has a total: it counts the batches.
+    It is within brackets that state more, and the number behind the epoch has a total: it counts the batches.
     """
     if [each.counter for each in counters] != [Counter.STEP] or counters[0].total_index >= 0:
         return False
@@ -270,7 +270,7 @@ def is_epoch_before_batch(field: NumberField, texts: tuple[str, ...]) -> bool:
 
 
 def measured_counts(counters: Sequence[CounterField], numbers: Sequence[str]) -> frozenset[int]:
-    """The indices of numbers that look like counts, but are measured, as their fractions say.
+    """The indices of numbers that look like counts, but are measured, as their fractions show.
 
     `xnorm = 3.2, step = 0.9` has the length of a step, `ep=2300 r=40.4 steps=112.0` a mean beside a count.
     So is a sensitivity behind another share, `acc: 0.8112 sen: 0.7345`, which may also count sentences.
@@ -324,7 +324,7 @@ def is_lone_step(counters: list[CounterField]) -> bool:
 
 
 def stage_of(field: NumberField, behind: str) -> str:
-    """The part of a training that a line is of, as the words around the one that counts say.
+    """The part of a training that a line is of, as the words around the one that counts state.
 
     These are words before it that do not qualify it, `FT epoch 1`, or such as `[Pretrain] epoch 1` and
     `epoch 1 (warmup)`; `behind` is the text behind its number.
@@ -342,7 +342,7 @@ def stage_of(field: NumberField, behind: str) -> str:
 
 
 def states_amount(field: NumberField) -> bool:
-    """Whether a number says how many there are: `num_epochs: 50`, `train tokens = 2,000,000`."""
+    """Whether a number states how many there are: `num_epochs: 50`, `train tokens = 2,000,000`."""
     name = field.english.lower()
     if name.startswith("global"):
         return False  # `Global Steps: 100`

@@ -30,7 +30,7 @@ _END_OF_EPOCH = re.compile(
     r"(?i)(?:epoch|轮|輪|エポック|에포크) ?(?:is )?"
     r"(?:(?:finished|ended|done|completed?|over)\b|完成|结束|結束|終了|完了|완료)"
 )
-"""What says that an epoch is over, without its number: `Epoch finished in 31 s, mean PSNR: 24.5`."""
+"""What states that an epoch is over, without its number: `Epoch finished in 31 s, mean PSNR: 24.5`."""
 
 
 def data_before(found: re.Match[str]) -> str:
@@ -86,6 +86,6 @@ def is_summary(text: str, name: str) -> bool:
 
 
 def ends_epoch(line: str, names: Sequence[str]) -> bool:
-    """Whether a line that counts nothing says that an epoch is over, and has something measured in it."""
+    """Whether a line that counts nothing states that an epoch is over, and has something measured in it."""
     is_measured = any(is_metric_name(name) and not is_setting(name) for name in names)
     return is_measured and _END_OF_EPOCH.search(line) is not None

@@ -1,4 +1,4 @@
-"""The numbers of a line as fields: each with its name, its total, and what the text around says of it."""
+"""The numbers of a line as fields: each with its name, its total, and what the text around it states."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ _BRACKETS = re.compile(
 _WITH_TOTAL = re.compile(
     r"(?i)\b(epochs?|steps?|iter(?:ation)?s?|batch|episodes?) ?/ ?total(?=\s?[:=]\s{0,8}$)"
 )
-"""What says behind what counts that its total is behind it: `Epoch / total: 3 / 90`."""
+"""A counter whose name states that its total follows: `Epoch / total: 3 / 90`."""
 _PERCENTILE = re.compile(r"\d{1,2}(?:st|nd|rd|th|%)? ?(?:percentile|quantile)")
-"""A number that says how a metric is distributed which is before it."""
+"""A number that states how the metric before it is distributed."""
 _NESTED_KEY = re.compile(r"['\"]([\w. -]{1,60})['\"] ?: ?\{|\}")
 """A dictionary within one begins or ends: `{'daily': {'loss': 0.5}}`."""
 _MEASURED = re.compile(
@@ -81,7 +81,7 @@ _NUMBER_AS_KEY = re.compile(
 )
 """A key of a dictionary that is a number, behind the name of the dictionary or a value: `iou: {0: `."""
 _RATE = re.compile(r" ?((?!its?/)[A-Za-z]{2,12}/(?:s|sec|second|step|it|iter))\b(?!/)")
-"""A unit behind a number that says what it is: `39616 tok/s`."""
+"""A unit behind a number that states what it is: `39616 tok/s`."""
 _OF = frozenset({"/", "of", "out of", "de", "von", "sur", "di", "из"})
 """What is between a number and its total."""
 _NAME_AFTER = re.compile(
@@ -102,7 +102,7 @@ def number_fields(texts: tuple[str, ...]) -> Iterator[NumberField]:
 
 
 class _FieldReader:
-    """Reads the fields of one line from left to right; what earlier ones say of later ones is kept."""
+    """Reads the fields of a line from left to right and retains what earlier ones state about later ones."""
 
     def __init__(self, texts: tuple[str, ...]) -> None:
         self._texts = texts
@@ -279,7 +279,7 @@ class _FieldReader:
         elif name.lower() in STATISTICS and self._is_explained(before):
             name = f"{self._last_name.partition(' (')[0]} ({name})"  # `loss: 0.5 (mean: 0.4, std: 0.1)`
         if counts(name):
-            self._section = ""  # `Metrics(epoch=3, loss=0.5)` says nothing of the loss
+            self._section = ""  # `Metrics(epoch=3, loss=0.5)` states nothing of the loss
         if self._section and name != self._section:
             name = f"{self._section}/{name}"
         if self._keys:
@@ -321,7 +321,7 @@ class _FieldReader:
 
 
 def _explains(name: str, between: str) -> bool:
-    """Whether a number in brackets says what that of this name is a share of: `acc: 0.76 (323 / 423)`."""
+    """Whether a number in brackets states what that of this name is a share of: `acc: 0.76 (323 / 423)`."""
     if between in ("(", "["):
         return (_SHARE if between == "(" else _ERROR_RATE).search(name) is not None
     return bool(name) and _SHARE_AHEAD.fullmatch(between) is not None

@@ -38,7 +38,7 @@ def _data_of_word(word: str) -> re.Match[str] | None:
 
 
 def _names_data(name: str) -> bool:
-    """Whether a name says itself of which data it is: `Loss dev`."""
+    """Whether a name states itself of which data it is: `Loss dev`."""
     return DATA_SPLIT.fullmatch(in_english(name.rpartition(" ")[2]).strip()) is not None
 
 

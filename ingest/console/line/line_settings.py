@@ -63,7 +63,7 @@ _ROW_OF_MODEL = re.compile(ROW_OF_MODEL)
 
 
 def is_settings(texts: Sequence[str], before: int, names: Sequence[str], *, is_amount: bool) -> bool:
-    """Whether a line states settings: it says so, has flags, or several and at most a learning rate besides.
+    """Whether a line states settings: in its words, by flags, or several and at most a learning rate besides.
 
     `texts` are those around its numbers, the first `before` of them up to its first field; `names` are those
     of its numbers. One setting is enough next to a number of epochs or steps in all, `is_amount`.

@@ -22,7 +22,7 @@ class MetricField:
 
 @dataclass(frozen=True, slots=True)
 class RowField:
-    """A number before the metrics of a line that says which of several things they are of, and its name."""
+    """A number before the metrics of a line that states which of several things they are of, and its name."""
 
     name: str
     index: int
@@ -70,9 +70,9 @@ class LineShape:
     is_settings: bool = False
     """It states settings, as the opening lines of a program do."""
     is_of_training: bool = False
-    """It says that it is of the training."""
+    """It states that it is of the training."""
     is_of_evaluation: bool = False
-    """The names of all its metrics say that they are of an evaluation."""
+    """The names of all its metrics state that they are of an evaluation."""
     data_ahead: str = ""
     """The data of an evaluation that its first metric is of, and maybe those without data in their names."""
     is_bar: bool = False
@@ -82,11 +82,11 @@ class LineShape:
     is_note: bool = False
     """It notes what was done at an epoch, and announces none: `Checkpoint saved at epoch 10`."""
     is_end: bool = False
-    """It says that an epoch is over, and nothing else: `Epoch 3 finished`."""
+    """It states that an epoch is over, and nothing else: `Epoch 3 finished`."""
     is_best: bool = False
     """It repeats the metrics of the best step: `Best performance in epoch 3: auc: 0.9`."""
     has_fractions: bool = False
-    """A number that would count is measured, as its fraction says: `step = 0.9`."""
+    """A number that would count is measured, as its fraction shows: `step = 0.9`."""
 
     @property
     def is_of_all(self) -> bool:

@@ -1,4 +1,4 @@
-"""What a line says that its numbers are of: a data set, a method, a run, or a part of the line.
+"""What a line states that its numbers are of: a data set, a method, a run, or a part of the line.
 
 `dataset: CIFAR, dice: 0.8`, `Run: XOR_All | Epoch: 60`, `[DQN s0] Episode 10`, `unet: loss 0.5 acc 0.6`.
 """
@@ -46,7 +46,7 @@ _PART_OF_LINE = re.compile(
 
 
 def subject_of(texts: tuple[str, ...]) -> tuple[str, str] | None:
-    """What a line says that it is about, if it is one of several things with names."""
+    """What a line states that it is about, if it is one of several things with names."""
     if (tag := _TAG.match(texts[0])) is not None:
         return ("training", tag[1])
     if (logger := logger_line(texts)) is not None:

@@ -105,7 +105,7 @@ DATA_SPLIT = re.compile(_DATA + _NO_LONGER_WORD, re.I)
 DATA_TAG = re.compile(
     _DATA + r"(?:[_-](?:set|split|data(?:set)?|phase|mode|stage|loop))?" + _NO_LONGER_WORD, re.I
 )
-"""The same with a word that says nothing more, as in the tag before a line: `[TEST_SET] loss: 0.5`."""
+"""The same with a word that states nothing more, as in the tag before a line: `[TEST_SET] loss: 0.5`."""
 SHORT_DATA = re.compile(r"(?:train|trn|val|valid|eval|test|dev)\.", re.I)
 """Data in a short form: `Test. Acc.: 0.9`."""
 BEFORE_MESSAGE = re.compile(
@@ -120,7 +120,7 @@ BEST_WORD = (
     r"|\b\u043b\u0443\u0447\u0448\w{1,4}\b"
     r"|最(?:佳|好|优|優|高|良)|ベスト|최고|최적)"
 )
-"""What says, as a pattern in lower case, that something is of the best step so far."""
+"""What states, as a pattern in lower case, that something is of the best step so far."""
 ENDS = re.compile(
     r"(?i)\b(?:finish(?:ed|es)?|end(?:ed|s)?|done|complet(?:ed?|es)|took|takes)\b|完成|结束|結束|終了|完了|완료"
     r"|\b(?:conclu[ií]d[ao]|terminad[ao]|finalizad[ao]|terminée?|beendet|abgeschlossen|заверш\w{1,8}|окончена?)\b"

@@ -19,7 +19,7 @@ from holter.ingest.metric_names import is_metric_name
 
 _SLASHES_OF_PATH = 5
 _MEANS = frozenset({"average", "avg", "mean", "median"})
-"""Words before what is counted that say that it was counted several times."""
+"""Words before what is counted that state that it was counted several times."""
 _SOURCE_FILE = re.compile(r"\.(?:py|cc|cpp|cu|cuh|c|h|go|rs|java|js|lua|m)$")
 _TIME_LEFT = re.compile(r"剩余|剩餘|残り|남은|осталось|restant")
 """Words in other languages for how long the rest takes, as `ETA` says in English."""
@@ -71,7 +71,7 @@ def is_mean_of_counts(name: str) -> bool:
 
 
 def _is_duration(name: str) -> bool:
-    """Whether a name that ends with what is counted says how long that took: `time_epoch`, no `time step`."""
+    """Whether a name that ends with what is counted is of how long it took: `time_epoch`, no `time step`."""
     words = name.split()
     return not DURATIONS.isdisjoint(words[:-1]) and words[-2:] not in (["time", "step"], ["time", "steps"])
 

@@ -19,7 +19,7 @@ _COUNTED_EPISODES = re.compile(
     r" (?:[a-z]+ )?(?:episodes|games|runs|trials|rollouts|batches|iterations|steps)"
     r"(?:\)?\s?[:=]\s*| (?:is|was):? )$"
 )
-"""What is around a number that says over how many a mean is: `Average reward over 100 episodes: 12.3`."""
+"""What is around a number that states over how many a mean is: `Average reward over 100 episodes: 12.3`."""
 _EQUALS = re.compile(r" {0,2}= {0,2}")
 _END_OF_KEY = re.compile(r"['\"] ?: ")
 """The end of a key of a dictionary with a number in its name: `{'Dice, class 1': 0.5}`."""

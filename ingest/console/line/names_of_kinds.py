@@ -23,7 +23,7 @@ _LEAST_DIGITS = 3
 class KindOfRows:
     """The last step of rows with the same names and labels, how many there differ, and the last values.
 
-    `shared` are names that other kinds have, too; `numbers` says what is added to the number of a row for
+    `shared` are names that other kinds have, too; `numbers` states what is added to the number of a row for
     those of them whose values are measured of something else.
     """
 

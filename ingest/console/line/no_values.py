@@ -37,7 +37,7 @@ def is_no_value(texts: tuple[str, ...], last: int, text: str, after: str) -> boo
         or _LIMIT.search(text) is not None
         or (text.rstrip(" ").endswith("[[") and not after.lstrip(" ").startswith("]]"))
         or (after == "," and not is_end and text[-1:] not in ("[", "("))
-        or (text.endswith("[") and after.strip() == "," and is_end)  # a list goes on
+        or (text.endswith("[") and after.strip() == "," and is_end)  # a list continues
     )
 
 

@@ -27,7 +27,7 @@ class NumberField:
     """The text before the name, without what belongs to the number before."""
     scale: float
     explains: bool
-    """It says what the share before it is of: `Acc: 20.000% (2000/10000)`."""
+    """It states what the share before it is of: `Acc: 20.000% (2000/10000)`."""
     is_duration: bool
     """A unit of time follows."""
     opens_pair: bool

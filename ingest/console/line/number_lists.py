@@ -60,7 +60,7 @@ _NUMBERED_PARTS = re.compile(
     rf"(?<![\w.])(?P<first>(?P<word>[A-Za-z][A-Za-z-]{{1,20}}) \d{{1,3}} ?[:=] ?{_NUMBER}%?)"
     rf"(?P<others>(?: ?[,;|]? {{1,2}}(?P=word) \d{{1,3}} ?[:=] ?{_NUMBER}%?)+)[\])}}]?"
 )
-"""Values of several of one kind, told apart by their numbers: `Q loss: [agent 0: 0.5, agent 1: 0.4]`."""
+"""Values of several of one kind, distinguished by their numbers: `Q loss: [agent 0: 0.5, agent 1: 0.4]`."""
 _NUMBERED_PART = re.compile(rf"(?<![A-Za-z-])([A-Za-z-]{{2,21}} \d{{1,3}}) ?[:=] ?({_NUMBER})%?")
 _NUMBER_AND_VALUE = re.compile(r"[A-Za-z] \d{1,3} ?[:=] ?[-+.\dni]")
 """What each of them has, which few lines have."""

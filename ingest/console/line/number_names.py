@@ -150,7 +150,7 @@ def name_before(text: str) -> NumberName:
     if "@" in text:
         text = _SPACED_AT.sub("@", text)
     signed = _WITH_SIGNS.search(text) if text.endswith((":", "=")) else None
-    if signed is not None and not _says_data(signed[0]):
+    if signed is not None and not _names_data(signed[0]):
         return NumberName(signed[0], True, text[: signed.start()])
     bare = (
         _ARROW.sub("", text.rstrip(" :=#|*\"'"))
@@ -214,7 +214,7 @@ def name_before(text: str) -> NumberName:
     name = " ".join(words).replace("\u2019", "'")
     if name.endswith(".."):  # `loss.....: 0.5`
         name = name.rstrip(".")
-    if suffix and (DATA_SPLIT.fullmatch(suffix.strip(" ()[]")) or _says_data_twice(name, suffix)):
+    if suffix and (DATA_SPLIT.fullmatch(suffix.strip(" ()[]")) or _names_data_twice(name, suffix)):
         # Epoch(val) names the data, and so does `Test (on val set)`
         return NumberName(name, marked, bare[:begin] + suffix)
     return NumberName((name + suffix)[:MAX_NAME] if name else "", marked, bare[:begin])
@@ -236,12 +236,12 @@ def _is_stop_word(word: str) -> bool:
     return word.lower() in STOP_WORDS and not is_acronym
 
 
-def _says_data(name: str) -> bool:
+def _names_data(name: str) -> bool:
     """Whether a name with brackets is that of data, or what is in these: `loss(train)`, `Epoch(val)`."""
     return any(DATA_SPLIT.fullmatch(word) is not None for word in re.split(r"[\[\]()|]", name))
 
 
-def _says_data_twice(name: str, suffix: str) -> bool:
+def _names_data_twice(name: str, suffix: str) -> bool:
     return DATA_SPLIT.fullmatch(name) is not None and DATA_SPLIT.search(suffix) is not None
 
 

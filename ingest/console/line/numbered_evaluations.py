@@ -1,4 +1,4 @@
-"""Evaluations of which each step has several, told apart by their numbers: `[ Test 0 ] PSNR: 29.5`.
+"""Evaluations of which each step has several, distinguished by their numbers: `[ Test 0 ] PSNR: 29.5`.
 
 The number may be that of the epoch as well, or count the evaluations: it is a label if a step has several.
 """

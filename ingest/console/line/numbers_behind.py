@@ -27,9 +27,9 @@ _BEHIND = re.compile(
 
 
 def scale_of_spread(before: str) -> float:
-    """By how much a number is multiplied that says how far the values vary whose mean is before it.
+    """By how much a number is multiplied that states how far the values vary whose mean is before it.
 
-    `before` is the text between both; 0 if it says of no such number.
+    `before` is the text between both; 0 if it is before no such number.
     """
     match = _SPREAD.fullmatch(before)
     if match is None:

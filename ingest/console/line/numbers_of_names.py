@@ -16,7 +16,7 @@ _UNITS = (
 )
 _COUNTED = r"(?:mini-?)?(?:epoch|batch|iter|step|update|round)"
 _TIMES = r"(?:m?s|secs?|its?|ep|x)[ -]"
-"""What says how long something took, or how often it was done, before the name of the next number."""
+"""What states how long something took, or how often it was done, before the name of the next number."""
 _ERRORS = r"(?i:s?mape|r?mse|mae|acc|csi|corr)\w{0,10}"
 """What forecasts are measured by, at each horizon."""
 AT_THRESHOLD = r"(?:[sS]uccess|[pP]recision|[rR]ecall|I[oO]U|[qQ]uantile)"

@@ -75,7 +75,7 @@ def is_report(shape: LineShape) -> bool:
 def is_result(parts: list[str], shape: LineShape, axis: dict[str, Any]) -> bool:
     """Whether a line begins with a metric of an evaluation: `Accuracy: 0.91`, no setting.
 
-    A loss is one if its name says so and the lines of steps have others: `val_loss: 21.2` may be a sum of it.
+    A loss is one if it is named so and the lines of steps have others: `val_loss: 21.2` may be a sum of it.
     """
     first = next(iter(shape.metrics), None)
     if first is None or not is_metric_name(first.name) or is_setting(first.name):

@@ -17,7 +17,7 @@ from holter.ingest.console.line.episode_lengths import (
     is_length_next_to_reward,
     is_length_of_other,
 )
-from holter.ingest.console.line.line_bests import is_note, is_of_best, says_best, text_ahead
+from holter.ingest.console.line.line_bests import is_about_best, is_note, is_of_best, text_ahead
 from holter.ingest.console.line.line_counters import (
     COUNTS_DATA,
     OF_MEAN_WEIGHTS,
@@ -36,7 +36,7 @@ from holter.ingest.console.line.line_counters import (
 )
 from holter.ingest.console.line.line_data import data_ahead, data_before, data_behind, is_summary
 from holter.ingest.console.line.line_fields import number_fields
-from holter.ingest.console.line.line_names import numbered, unique_name
+from holter.ingest.console.line.line_metrics import LineMetrics, is_named_as_time, names_of
 from holter.ingest.console.line.line_settings import has_settings, is_of_model, is_setting, is_settings
 from holter.ingest.console.line.line_shapes import (
     LineShape,
@@ -44,7 +44,7 @@ from holter.ingest.console.line.line_shapes import (
     RowField,
     part_before,
 )
-from holter.ingest.console.line.line_subjects import label_of, subject_of, word_of_row
+from holter.ingest.console.line.line_subjects import subject_of, word_of_row
 from holter.ingest.console.line.line_words import (
     ALL_DATA,
     DATA_SPLIT,
@@ -58,7 +58,6 @@ from holter.ingest.console.line.logger_lines import logger_line
 from holter.ingest.console.line.metric_fields import has_share, is_counted_share, is_metric, is_of_ratio
 from holter.ingest.console.line.number_field import NumberField
 from holter.ingest.console.line.number_lists import values_of_lists
-from holter.ingest.console.line.numbers_behind import name_of_value, scale_of_spread
 from holter.ingest.metric_names import is_metric_name
 from holter.translated_words import in_english
 
@@ -73,11 +72,9 @@ _STATES_REASON = re.compile(r"(?i):? (?:reducing|adjusting) (?:the )?learning ra
 on their own, and of notes such as `Early stopping at step 0 due to reaching max kl: 0.03`.
 """
 _LOADED = re.compile(r"(?i)\b(?:initiali[sz]ed|load(?:ed|ing)|restor(?:ed|ing)|resum(?:e|ed|ing))\b")
-"""Words of lines that say which checkpoint was loaded, and repeat what was measured at it."""
+"""Words of lines that state which checkpoint was loaded, and repeat what was measured at it."""
 _LIST_OF_KEY = ('": [', "': [")
 """What begins a list in a dictionary: `{"step": [0, 1, 2], "loss": [5.0, 2.5, 1.7]}`."""
-_TIME = re.compile(r"(?i)time|elapsed|duration|\bsec|\bmin")
-"""Names of durations and times, which next to a position are no record."""
 
 
 NO_NUMBERS = LineShape((), (), "", is_record=False)
@@ -110,17 +107,10 @@ class ShapeReader:
         """Signs are around it: `=== RUN first STEP 500 @ 2026-01-02 ===`."""
         self._is_of_timesteps = announces_timesteps(texts)
         self._counters: list[CounterField] = []
-        self._metrics: list[MetricField] = []
+        self._line = LineMetrics()
         self._axes: list[tuple[Counter, MetricField]] = []
         """What is counted, as metrics."""
-        self._names: dict[str, None] = {}  # in their order
-        self._section = ""
-        """What the names of metrics are prefixed with, since an earlier one had the same."""
         self._split = ""
-        self._label = ""
-        """What the numbers are of, by the word before those of them that follow: `unet: loss 0.5 acc 0.6`."""
-        self._labels: dict[str, str] = {}
-        """The same by the names of the metrics so far."""
         self._part = ""
         """The data of a part of the line: `[valid]` behind the numbers of the training."""
         self._row: RowField | None = None
@@ -133,9 +123,8 @@ class ShapeReader:
         self._ratio: NumberField | None = None
         """The metric before, if it has a total."""
         self._lists = values_of_lists(texts)
-        self._names_of_lists: dict[int, str] = {}
         self._is_known = False
-        """A metric is known, or the line says clearly that it is one."""
+        """A metric is known, or the line states clearly that it is one."""
         self._marked = 0
         """Metrics with a sign between name and number."""
         self._listed = 0
@@ -143,16 +132,20 @@ class ShapeReader:
         self._amounts = 0
         self._is_heading = self._is_stated = self._is_round = False
 
+    @property
+    def _metrics(self) -> list[MetricField]:
+        return self._line.fields
+
     def read(self) -> LineShape:
         """The shape of the line."""
         for field in number_fields(self._texts):
             if not self._skip(field):
                 self._add(field)
-                self._ratio = field if field.total_index >= 0 and self._is_last_metric(field) else None
+                self._ratio = field if field.total_index >= 0 and self._line.is_last(field.index) else None
         first = next((fields[0].index for fields in (self._metrics, self._counters) if fields), 0)
         is_amount = self._amounts > 0
         if self._amounts > 1 or is_settings(
-            self._texts, first + 1, _names(self._metrics), is_amount=is_amount
+            self._texts, first + 1, names_of(self._metrics), is_amount=is_amount
         ):
             return _SETTINGS  # `Epochs: 25, Iters: 4675` are some, too
         return NO_NUMBERS if self._is_position_of_other() else self._shape()
@@ -192,8 +185,8 @@ class ShapeReader:
             self._named_ahead = field.name
             field = replace(field, name="epoch")
         first = -1 if field.name else self._lists.get(field.index, -1)
-        if first in self._names_of_lists:
-            self._add_behind(field, before, first)
+        if self._line.begins_list(first):
+            self._line.add_behind(field, before, first)
             return
         is_list = behind.strip() == "," and before.endswith(_LIST_OF_KEY)  # of the steps of a history
         counter = None if is_list or field.index in self._measured else self._counter(field)
@@ -205,24 +198,15 @@ class ShapeReader:
         elif not field.name and field.marked and self._counters and not self._metrics:
             self._add_named_ahead(field)
         elif self._ratio is not None and is_of_ratio(field, self._ratio, self._texts):
-            self._metrics[-1] = replace(self._metrics[-1], index=field.index, scale=field.scale)
+            self._line.replace_last(field)
         elif self._is_mean_of_evaluation(field):
-            name = numbered(f"{self._metrics[-1].name}/mean", self._names)
-            self._names[name] = None
-            self._metrics.append(MetricField(name, field.index, field.scale))
+            self._line.add_mean(field)
         elif is_metric(field) or is_counted_share(field, self._texts) or self._is_no_count(field):
             self._add_metric(field)
 
     def _is_no_count(self, field: NumberField) -> bool:
         """Whether a number has the name of what counts, but counts nothing."""
         return field.index in self._measured and bool(field.name)
-
-    def _add_behind(self, field: NumberField, before: str, first: int) -> None:
-        """Add a number that is of the metric of the first of some numbers."""
-        name = numbered(name_of_value(self._names_of_lists[first], before), self._names)
-        self._names[name] = None
-        scale = scale_of_spread(before) or 1.0
-        self._metrics.append(MetricField(name, field.index, field.scale * scale))
 
     def _is_mean_of_evaluation(self, field: NumberField) -> bool:
         """Whether a number in brackets is the mean of those of an evaluation: `val loss: 1.62 (1.58)`.
@@ -306,18 +290,18 @@ class ShapeReader:
     def _is_length_behind(self, field: NumberField) -> bool:
         """Whether steps next to a reward are the length of an episode; before it they are if `ep` counts."""
         behind = self._texts[field.index + 1 :] if self._counts_ep() else ()
-        return is_length_next_to_reward(field, self._counters, (*_names(self._metrics), *behind))
+        return is_length_next_to_reward(field, self._counters, (*names_of(self._metrics), *behind))
 
     def _counts_ep(self) -> bool:
         """Whether what the line counts first is called `ep`, an epoch or an episode."""
         return bool(self._axes) and self._axes[0][1].name.lower() == "ep"
 
     def _add_counter(self, field: NumberField, counter: Counter) -> None:
-        if counter in (Counter.EPOCH, Counter.OTHER) and field.name not in self._names:
+        if counter in (Counter.EPOCH, Counter.OTHER) and not self._line.has_name(field.name):
             name = "epoch" if not field.name or DATA_SPLIT.fullmatch(field.name) else field.name
             if field.total_index >= 0 and is_metric_name(name):
                 name = name.rpartition(" ")[2]  # `Loss during epoch 3/10`
-            self._names[name] = None
+            self._line.note_name(name)
             self._axes.append((counter, MetricField(name, field.index, field.scale)))
         # `eval_epoch: 1,  loss is: 2.02`, `Epoch1-val_step2-loss=0.5`, but `eval_iters: 100` is a setting
         is_position = counter is Counter.EPOCH or bool(self._counters and not field.marked)
@@ -335,7 +319,7 @@ class ShapeReader:
         begins_in_brackets = bool(field.name or field.total_index >= 0) and field.before.strip() in ("[", "(")
         is_behind_signs = is_first and not any(map(str.isalnum, field.before))  # `→ Epoch 1/7`
         is_clean = field.clean or self._is_framed or begins_in_brackets or is_behind_signs
-        begins = is_first and not self._amounts and is_clean and not has_settings(_names(self._metrics))
+        begins = is_first and not self._amounts and is_clean and not has_settings(names_of(self._metrics))
         self._is_stated |= begins
         # neither `[3/5] Loading the model` nor `num_updates: 50` is a position
         is_named = bool(field.name) and not field.name.startswith(("num_", "max_", "n_"))
@@ -363,56 +347,23 @@ class ShapeReader:
         ahead = next(filter(None, map(_NAME_AHEAD.search, before)), None)
         name = self._named_ahead or ("" if ahead is None else ahead[1])
         if name and (is_metric_name(name) or self._split not in ("", "train")):
-            self._metrics.append(MetricField(name, field.index, field.scale))
+            self._line.add_named_ahead(field, name)
             self._is_known = True
 
     def _add_metric(self, field: NumberField) -> None:
         is_named = DATA_SPLIT.search(field.english) or names_data(field.name)
         is_of_part = self._part and not is_named
         stated = f"{self._part}/{field.name}" if is_of_part else field.name
-        if stated.lower() == "best" and (of := self._measured_before(field)):  # `acc 0.81 (best 0.84)`
-            stated = f"best/{of}"
-        self._label = label_of(field.before, stated) or self._label
-        name, self._section = unique_name(self._labelled(stated), self._section, self._names)
-        self._names[name] = None
-        self._labels[name] = self._label
-        self._names_of_lists[field.index] = name
+        if stated.lower() == "best" and (of := self._line.measured_before(field, self._texts)):
+            stated = f"best/{of}"  # `acc 0.81 (best 0.84)`
+        name = self._line.add(field, stated)
         if self._part and field.before.endswith(f"({self._part})"):
             self._part = ""  # it was that of one name: `Loss(train): 0.5, Loss(val): 0.4, alpha: 0.1`
-        self._metrics.append(MetricField(name, field.index, field.scale))
         # `Epoch 3, train = 0.5, val = 0.6`
         is_clear = (self._is_stated and field.marked) or (bool(self._counters) and field.clean)
         self._is_known |= is_metric_name(name) or (is_clear and _is_of_data(field))
-        self._marked += field.marked and _TIME.search(name) is None
+        self._marked += field.marked and not is_named_as_time(name)
         self._listed += field.before.rstrip().endswith(",")
-
-    def _measured_before(self, field: NumberField) -> str:
-        """The metric of which a number is the best value, such as `acc` in `acc: 0.8, lr: 0.1, best: 0.9`.
-
-        In brackets, and behind anything else than a rate or a time, that is the one before it.
-        """
-        is_in_brackets = field.before.rstrip().endswith("(")
-        for each in reversed(self._metrics):
-            is_rate = is_setting(each.name) or _TIME.search(each.name) is not None
-            if is_in_brackets or not (is_rate or self._texts[each.index + 1].startswith(")")):
-                return each.name if each is self._metrics[-1] or is_metric_name(each.name) else ""
-        return ""
-
-    def _labelled(self, name: str) -> str:
-        """The name of a metric, with what it is of where an earlier one of something else has it.
-
-        So has that one then: `unet metrics: {'dc': 0.35}, ynet metrics: {'dc': 0.34}`.
-        """
-        label = self._labels.get(name, "")
-        if not label or label == self._label:
-            return name
-        first = f"{label}/{name}"
-        self._names = dict.fromkeys(first if each == name else each for each in self._names)
-        self._metrics = [replace(each, name=first) if each.name == name else each for each in self._metrics]
-        return f"{self._label}/{name}"
-
-    def _is_last_metric(self, field: NumberField) -> bool:
-        return bool(self._metrics) and self._metrics[-1].index == field.index
 
     def _is_position_of_other(self) -> bool:
         """Whether the line states where a checkpoint is from, or why a scheduler or a program stopped."""
@@ -460,7 +411,7 @@ class ShapeReader:
 
     def _shape(self) -> LineShape:
         texts, counters = self._texts, self._counters
-        names = _names(self._metrics)
+        names = names_of(self._metrics)
         self._correct_unnamed_counter()
         if not self._split:
             self._split = data_behind(texts[-1], is_heading=bool(counters) and not names)
@@ -481,7 +432,7 @@ class ShapeReader:
             is_amount=self._amounts > 0,
             stage=self._stage,
             part=part_before(counters, self._metrics),
-            kind=str(crc32("\n".join(_names(metrics)).encode())),
+            kind=str(crc32("\n".join(names_of(metrics)).encode())),
             is_round=self._is_round and self._is_heading and len(counters) == 1,
             is_of_round=self._is_round and self._is_heading,
             is_of_episode=len(counters) == 1 and self._counts_ep() and any(map(REWARD.search, names)),
@@ -502,14 +453,14 @@ class ShapeReader:
             is_end=counted in ([Counter.EPOCH], [Counter.STEP])
             and not names
             and ENDS.search("".join(texts)) is not None,
-            is_best=says_best(texts, counters),
+            is_best=is_about_best(texts, counters),
         )
 
 
 def _is_epoch_of_loss(field: NumberField, behind: str) -> bool:
     """Whether a number in brackets stands between a loss of some data and its value: `Val Loss [3]: 1.5`.
 
-    Where the name says of no data, it may as well be one of several losses.
+    Where the name has no data, it may as well be one of several losses.
     """
     is_between = not field.index and not field.before and behind.startswith(("]: ", "] = "))
     return is_between and field.bracketed and _LOSS_OF_DATA.fullmatch(field.english) is not None
@@ -526,7 +477,7 @@ def _is_report(
     """Whether unknown names are of metrics: none is that of a setting.
 
     One with a sign is enough in a line that begins with an epoch or names an evaluation, else three; `marked`
-    says how many there are in a line that begins with what it counts. Three without are enough with an epoch
+    is how many there are in a line that begins with what it counts. Three without are enough with an epoch
     and its batch, five in any line that `is_stated` to be at a position.
     """
     counted = {field.counter for field in counters}
@@ -535,10 +486,6 @@ def _is_report(
     is_clear = Counter.EPOCH in counted or any(is_of_evaluation(field.name) for field in metrics)
     is_marked = marked >= (1 if is_clear else _MANY_METRICS)
     return (is_marked or several) and not has_settings(field.name for field in metrics)
-
-
-def _names(metrics: list[MetricField]) -> list[str]:
-    return [field.name for field in metrics]
 
 
 def _unqualified(name: str) -> str:

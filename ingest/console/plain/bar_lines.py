@@ -143,7 +143,7 @@ def _described(text: str) -> _Description:
     values = {
         field.name: value for field, value in measured_values(shape, numbers) if field.index not in counted
     }
-    # a word within a name says of which data the bar is only if all are: `loss 0.5, val loss 0.4`
+    # a word within a name states of which data the bar is only if all are: `loss 0.5, val loss 0.4`
     are_of_data = all(is_of_evaluation(field.name) for field in metrics)
     end = len(text) if are_of_data else sum(map(len, parts[: 2 * metrics[0].index + 1]))
     data = DATA_SPLIT.search(text, 0, end)

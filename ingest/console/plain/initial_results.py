@@ -48,7 +48,7 @@ def is_waiting(state: DialectState) -> bool:
 def initial_results(line: str, known: KnownLine, touching: int, state: DialectState) -> list[LineAbove]:
     """The results above a line that counts, if nothing above it has counted and the training begins there.
 
-    They are no longer kept as lines that may be of this line; so many lines are right above it (`touching`).
+    They no longer wait as lines that may be of this line; so many lines are right above it (`touching`).
     """
     above, shape = state["above"], known.shape
     if begins_training(line.strip()) and "resum" not in line.lower():
@@ -135,7 +135,7 @@ def _shape(line: LineAbove) -> LineShape:
 def _may_be_of(record: KnownLine, found: Sequence[LineAbove], right_above: Sequence[LineAbove]) -> bool:
     """Whether results above a record may be of it: of the same evaluation, or with one of its values.
 
-    Others of the same measures say that they are of another one, below a heading or by words of their own.
+    Others of the same measures state that they are of another one, below a heading or by words of their own.
     """
     if shares_value(record, right_above):
         return True

@@ -1,4 +1,4 @@
-"""The lines above the first counter of a text, as they are kept, and what is known of them."""
+"""The lines above the first counter of a text, as they are retained, and what is known of them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class LineAbove(NamedTuple):
 
 
 class KnownLine(NamedTuple):
-    """What is said of a line: its text without numbers, its shape, and its numbers as printed."""
+    """What is known of a line: its text without numbers, its shape, and its numbers as printed."""
 
     template: int
     shape: LineShape
@@ -53,7 +53,7 @@ class KnownLine(NamedTuple):
 
 
 def known_line(line: str) -> KnownLine:
-    """What is said of a line."""
+    """What is known of a line."""
     parts = split_numbers(without_old_value(line))
     shape = shape_of_line(parts)
     return KnownLine(
@@ -100,7 +100,7 @@ def is_measured(shape: LineShape) -> bool:
 
 
 def is_evaluation(shape: LineShape) -> bool:
-    """Whether a line says that it is of an evaluation, by its own words."""
+    """Whether a line states that it is of an evaluation, by its own words."""
     return bool(shape.split) or any(is_of_evaluation(field.name) for field in shape.metrics)
 
 

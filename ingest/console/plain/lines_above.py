@@ -1,7 +1,7 @@
 """Lines above the counter that they belong to: `loss: 0.5`, and below it `Finished epoch 1`.
 
-Most programs say where they are before they say what they measured. Lines with values before the first
-counter of a text are therefore kept. If such a line comes again behind that counter, and this says that
+Most programs state where they are before they state what they measured. Lines with values before the first
+counter of a text are therefore retained. If such a line comes again behind that counter, and this states that
 something ended or follows such lines alone, it is below its values; so is a step with values of its own of
 which the memory or a rate is right above, or results where the step has others of an evaluation. The lines
 are then read when their counter comes, as if they were below it. For an evaluation above the first of all see
@@ -233,7 +233,7 @@ def _rows_above(shape: LineShape, line: str, state: DialectState) -> list[LineAb
 def _rows_of_epoch(known: KnownLine, state: DialectState) -> list[LineAbove]:
     """The losses above the line of the first epoch that are steps of it, as its results are below.
 
-    Losses of the training below would say that the epoch is above them.
+    Losses of the training below would show that the epoch is above them.
     """
     above = state["above"]
     is_result = is_measured(known.shape) and not is_training(known.shape)
@@ -294,7 +294,7 @@ def _forget_above(state: DialectState) -> None:
 
 
 def _announces(line: str, shape: LineShape) -> bool:
-    """Whether a line without values says that they are below it: `Step 0 of 40:`."""
+    """Whether a line without values states that they are below it: `Step 0 of 40:`."""
     return not shape.is_record and line.rstrip().endswith(":")
 
 

@@ -50,6 +50,6 @@ def remaining_note(state: DialectState) -> list[LineAbove]:
 
 
 def _number(known: KnownLine) -> int | None:
-    """What a line counts that says most of its place among all: an epoch, before the batches within it."""
+    """What a line counts that shows most of its place among all: an epoch, before the batches within it."""
     counts = counts_of(known.shape, known.numbers)
     return max(counts.items())[1][0] if counts else None

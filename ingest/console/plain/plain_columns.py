@@ -152,7 +152,7 @@ def describe_line(line: str, parts: list[str]) -> LayoutContent | None:
     if shape.is_of_evaluation and not shape.split and may_be_own:
         return None  # whether the others are its own depends on the lines above
     if shape.is_of_round and counters.keys() >= {Counter.OTHER, Counter.EPOCH}:
-        return None  # each line says in which round it counts epochs
+        return None  # each line states in which round it counts epochs
     counts = {
         index: MAX_COUNT_DIGITS if field.scale == 1 else _SCALED_COUNT_DIGITS
         for field in counters.values()
@@ -194,7 +194,7 @@ class PlainTable:
         """What a line counts, and the number of that line."""
         self._names: list[str] = []
         self._direct: list[int] = []
-        self._goes_on = self.counts_alone = False
+        self._continues = self.counts_alone = False
         if not self._shape.is_record:
             return
         self._times = prefix.times_around(columns_of_prefix, _times(content, columns, len(rows)))
@@ -212,13 +212,13 @@ class PlainTable:
         self._is_global = Counter.GLOBAL_STEP in self._counts
         self._steps_alone = min(self._counts, default=Counter.EPOCH) < Counter.EPOCH not in self._counts
         names_stage = bool(self._shape.stage or self._shape.part)
-        self._goes_on = (
+        self._continues = (
             bool(self._direct)
             and self._steps_alone
             and not (self._is_lap or names_stage or self._shape.is_of_episode)
         )
-        """Whether the lines count steps and say nothing else of their position."""
-        self.counts_alone = self._goes_on and bool(names)
+        """Whether the lines count steps and state nothing else of their position."""
+        self.counts_alone = self._continues and bool(names)
         values = map(dict, map(zip, repeat(names), self._cells)) if self._direct else ()
         self._direct_rows: list[LogRow] = [*map(LogRow, self._direct, self._times, values)]
 
@@ -279,7 +279,7 @@ class PlainTable:
     def rows(self, first: int, last: int, state: DialectState) -> list[LogRow | None]:
         """What some of the lines hold, in the order of their lines."""
         axis = axis_state(state)
-        if self._goes_on and counts_steps_on(self._direct[last - 1], axis, is_global=self._is_global):
+        if self._continues and counts_steps_on(self._direct[last - 1], axis, is_global=self._is_global):
             note_names(self._names, self._direct[first], self._direct[last - 1], axis)
             return [*self._direct_rows[first:last]]
         if axis.pop("best", False) and is_behind(self._counts_of(first), axis):

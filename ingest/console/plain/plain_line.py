@@ -1,61 +1,34 @@
-"""Parses a line of any program: what its numbers count is its step, the others are metrics."""
+"""Parses a line of any program that counts: what its numbers count is its step, the others are metrics."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from math import isfinite
 from typing import Any
 
 from holter.ingest.console.dialect import DialectState, LineValues
 from holter.ingest.console.headings.line_labels import is_of_other_writer, labels_of_line, note_epoch_about
 from holter.ingest.console.headings.numbered_stages import is_stage
-from holter.ingest.console.headings.opening_settings import is_opening_setting
-from holter.ingest.console.headings.qualified_names import note_again, qualified
-from holter.ingest.console.headings.subjects_above import labels_below, note_place, subject_labels
 from holter.ingest.console.headings.training_sections import (
-    end_section,
     enter_section,
     enter_section_at_step,
-    forget_settings,
     name_stage,
     section_labels,
 )
 from holter.ingest.console.line.cached_shapes import shape_of_line
-from holter.ingest.console.line.confusion_counts import confusion_counts
 from holter.ingest.console.line.data_names import is_of_evaluation
 from holter.ingest.console.line.evaluation_names import best_of, metric_name, name_of_best, name_of_mean
-from holter.ingest.console.line.identified_rows import identity_of_row
-from holter.ingest.console.line.line_bests import best_step_above, named_best, note_best_step
+from holter.ingest.console.line.line_bests import note_best_step
 from holter.ingest.console.line.line_counters import Counter
-from holter.ingest.console.line.line_data import ends_epoch, names_behind_data
-from holter.ingest.console.line.line_settings import is_of_model, is_row_of_model, is_setting
+from holter.ingest.console.line.line_data import names_behind_data
 from holter.ingest.console.line.line_shapes import LineShape, measured_values
-from holter.ingest.console.line.line_tokens import split_numbers, template_of, value_of
-from holter.ingest.console.line.line_words import BEST_WORD
-from holter.ingest.console.line.names_of_rows import numbered_row, row_name, text_before
-from holter.ingest.console.line.number_lists import is_history, values_of_lists
-from holter.ingest.console.line.numbered_evaluations import labels_of_evaluation, numbered_evaluation
-from holter.ingest.console.line.result_lines import (
-    has_pairs_alone,
-    is_between_metrics,
-    is_marked_as_measured,
-    is_named_as_measured,
-    is_one_of_several,
-    is_report,
-    is_result,
-    is_row_of_cells,
-    is_run_of_names,
-)
+from holter.ingest.console.line.line_tokens import split_numbers, value_of
 from holter.ingest.console.line.settings_in_objects import as_read
-from holter.ingest.console.search.nested_keys import forget_keys, nested_name
+from holter.ingest.console.search.nested_keys import forget_keys
 from holter.ingest.console.steps.evaluated_parts import (
-    data_of_parts,
     end_evaluation,
-    heading_of_layout,
-    heading_of_line,
-    note_data,
     note_evaluation,
-    parts_of_evaluation,
 )
 from holter.ingest.console.steps.evaluation_passes import names_of_pass
 from holter.ingest.console.steps.evaluation_steps import (
@@ -64,10 +37,9 @@ from holter.ingest.console.steps.evaluation_steps import (
     evaluated_batch,
     evaluation_step,
     is_passed,
-    step_of_next,
 )
 from holter.ingest.console.steps.own_counts import counts_itself
-from holter.ingest.console.steps.parts_of_epochs import count_fraction, count_pass, follows_steps
+from holter.ingest.console.steps.parts_of_epochs import count_fraction, follows_steps
 from holter.ingest.console.steps.rates_of_epochs import repeats_rates
 from holter.ingest.console.steps.recurrence import recurring_values
 from holter.ingest.console.steps.round_steps import (
@@ -79,7 +51,6 @@ from holter.ingest.console.steps.round_steps import (
 from holter.ingest.console.steps.stated_names import names_of_means, note_means, note_names
 from holter.ingest.console.steps.step_axis import (
     Counts,
-    announced_step,
     as_epoch,
     counts_epochs_alone,
     forget_position,
@@ -89,8 +60,6 @@ from holter.ingest.console.steps.step_axis import (
     is_behind,
     is_end_of_epoch,
     is_epoch_of_all,
-    last_step,
-    may_count_lines,
     note_epoch,
     note_heading,
     note_opening,
@@ -99,25 +68,13 @@ from holter.ingest.console.steps.step_axis import (
     stated_step,
     training_step,
 )
-from holter.ingest.console.steps.unnumbered_rows import next_row
 from holter.ingest.console.text.values import parse_time
-from holter.ingest.metric_names import is_metric_name
 from holter.ingest.step_columns import LARGEST_STEP
 from holter.types import labels_of
 
-_BEST = re.compile(rf"(?i){BEST_WORD}")
-"""What a line says before it repeats a metric of the best step so far: `Saved the best model (acc=0.9)`."""
-_DRAWN_BAR = re.compile(r"\s{0,8}\[(?=[=#>-])[=#]{0,200}>?[ .-]{0,200}\]")
-"""A bar that counts nothing: `[=====>------] 10s Loss D: 1.4`."""
 _FRACTION = re.compile(r"\d{1,6}\.\d{1,8}")
-_PART_AHEAD = re.compile(r"[ \t]{0,8}[01]\.\d{1,20}")
-_COMPUTED_PART = re.compile(r"[ \t]{0,8}[01]\.\d{6,20}")
-"""A quotient as it is: thresholds and prices have fewer digits."""
-_LOSSES = re.compile(r"(?i)loss|perplexity|\bppl\b|cost")
 _RUN = "run"
 """What a line may be of, whoever printed those around it."""
-_AMOUNT = re.compile(r"(?i)(?:^|/)n(?: \d+)?$|^num|\btotal\b|count$|(?:episode|sample|image|token)s$")
-"""Names of whole numbers that say of how many the metrics of an evaluation are."""
 _PARTS_OF_PERCENT = 100
 """Steps of one per cent of an epoch."""
 
@@ -147,7 +104,7 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
         return None  # it repeats what was at the end of the epoch before
     if axis.pop("best", False) or shape.is_best:
         if is_behind(counts, axis):
-            return _of_best(line, shape, numbers, axis, _step_of_best(counts, axis))
+            return _of_best(line, shape, numbers, axis, step_of_best(counts, axis))
         if shape.is_best and "step" not in axis:  # behind evaluations alone
             return _of_best(line, shape, numbers, axis, next((count for count, _ in counts.values()), None))
     if shape.about is not None and shape.about[0] == _RUN and counts.keys() == {Counter.EPOCH}:
@@ -162,6 +119,18 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
         if not is_stage(line, shape, axis):
             note_line(shape, counts, axis)
         return _recurring(line, shape, numbers, counts, axis) if shape.may_recur else None
+    return _record(line, shape, numbers, counts, fraction, axis)
+
+
+def _record(
+    line: str,
+    shape: LineShape,
+    numbers: list[str],
+    counts: Counts,
+    fraction: float | None,
+    axis: dict[str, Any],
+) -> LineValues | None:
+    """The values of a line with metrics at its step; `fraction` is its epoch, if that is all it counts."""
     announce_epoch(shape, counts, axis)
     if repeats_rates(shape, counts, numbers, axis):
         return None
@@ -176,31 +145,20 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
     if not split and shape.is_of_evaluation:  # `VAL loss: 0.02 (epoch: 2, step: 0)`
         is_own = counts_own_batches(counts, axis) or counts_itself(shape.kind, counts, axis)
         split = "eval" if is_own else ""
-    step: int | None
     before = axis.get("step")
     is_late = shape.may_be_late and is_passed(counts, axis)
     if is_late:
-        step = counts[Counter.STEP][0]
+        step: int | None = counts[Counter.STEP][0]
+    elif split:
+        step = evaluation_step(counts, split, names, axis)
     else:
-        step = (
-            evaluation_step(counts, split, names, axis) if split else training_step(counts, axis, shape.kind)
-        )
-    if step is None and not counts:
-        # `eval_loss: 0.5, epoch: 0.4`
-        is_at_last = fraction is not None or all(is_of_evaluation(field.name) for field in shape.metrics)
-        step = axis.get("step") if is_at_last else None
+        step = training_step(counts, axis, shape.kind)
+    if step is None and not counts and (fraction is not None or all(map(is_of_evaluation, names))):
+        step = axis.get("step")  # `eval_loss: 0.5, epoch: 0.4`
     if step is None:
         return None
-    values = {}
-    of_pass = names_of_pass(split, axis) if counts.keys() <= {Counter.EPOCH, Counter.OTHER} else ()
     means = () if split or not is_end_of_epoch(counts, axis, shape.kind) else names_of_means(axis)
-    known = axis["names"] if shape.data_ahead and axis.get("names at") == step else ()
-    of_data = names_behind_data(shape, known) if known and not (split or means) else {}
-    for field, value in measured_values(shape, numbers):
-        is_mean = field.name in of_pass
-        name = name_of_mean(field.name, split) if is_mean else metric_name(field.name, split)
-        name = of_data.get(name, name)
-        values[f"epoch/{name}" if name in means else name] = value
+    values = _values_of_record(shape, numbers, counts, split, means, step, axis)
     if fraction is not None and values:
         values.setdefault("epoch", fraction)
     axis["split"] = split
@@ -220,13 +178,35 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
     return LineValues(step, values, parse_time(line), labels, is_late=is_late)
 
 
+def _values_of_record(
+    shape: LineShape,
+    numbers: list[str],
+    counts: Counts,
+    split: str,
+    means: Collection[str],
+    step: int,
+    axis: dict[str, Any],
+) -> dict[str, float]:
+    """The values of a record by their names; those with a name of `means` are means of the epoch."""
+    values = {}
+    of_pass = names_of_pass(split, axis) if counts.keys() <= {Counter.EPOCH, Counter.OTHER} else ()
+    known = axis["names"] if shape.data_ahead and axis.get("names at") == step else ()
+    of_data = names_behind_data(shape, known) if known and not (split or means) else {}
+    for field, value in measured_values(shape, numbers):
+        is_mean = field.name in of_pass
+        name = name_of_mean(field.name, split) if is_mean else metric_name(field.name, split)
+        name = of_data.get(name, name)
+        values[f"epoch/{name}" if name in means else name] = value
+    return values
+
+
 def _stage_of(shape: LineShape, numbers: list[str]) -> str:
     """The part of the training that a line is of, in words or by its number."""
     index = next((field.index for field in shape.metrics if field.name == shape.part), -1)
     return shape.stage if index < 0 else numbers[index]
 
 
-def _values_of(shape: LineShape, numbers: list[str]) -> dict[str, float]:
+def values_of(shape: LineShape, numbers: list[str]) -> dict[str, float]:
     """The metrics of a line, those of an evaluation named after its data."""
     return {metric_name(field.name, shape.split): value for field, value in measured_values(shape, numbers)}
 
@@ -250,7 +230,7 @@ def _fraction_of_epoch(shape: LineShape, numbers: list[str], axis: dict[str, Any
 def _of_run(line: str, shape: LineShape, numbers: list[str], epoch: int) -> LineValues | None:
     """The values of a line of one of several runs in turn, at its epoch: lines around are of others."""
     assert shape.about is not None, "a run"
-    values = _values_of(shape, numbers)
+    values = values_of(shape, numbers)
     return LineValues(epoch, values, parse_time(line), labels_of(dict([shape.about]))) if values else None
 
 
@@ -289,7 +269,7 @@ def _of_best(
     return LineValues(step, values, parse_time(line), section_labels(axis, values), is_late=is_late)
 
 
-def _step_of_best(counts: Counts, axis: dict[str, Any]) -> int | None:
+def step_of_best(counts: Counts, axis: dict[str, Any]) -> int | None:
     """The best step that a line names, as far as it is one of all; else the last one."""
     if counts.keys() == {Counter.EPOCH} and not has_steps(axis):
         return number_of_epoch(counts[Counter.EPOCH][0], axis)
@@ -300,17 +280,6 @@ def _step_of_best(counts: Counts, axis: dict[str, Any]) -> int | None:
 def note_best(line: str, state: DialectState) -> None:
     """Note that the next line repeats the best step so far: `Early stopping, best iteration is:`."""
     axis_state(state)["best"] = True
-
-
-def is_of_best(parts: list[str], shape: LineShape) -> bool:
-    """Whether a line repeats metrics of the best step, as the words before its first metric say."""
-    if not shape.metrics:
-        return False
-    first = shape.metrics[0]
-    ahead = text_before(parts, first)
-    if not ahead and _BEST.match(parts[0]) is not None:
-        return first.name not in parts[0]  # it is in other words there: `Best Iter=[3]@[9.1]`
-    return _BEST.search(ahead) is not None
 
 
 def begin_launch(state: DialectState) -> None:
@@ -370,171 +339,6 @@ def announce_epoch(shape: LineShape, counts: Counts, axis: dict[str, Any]) -> No
     is_first = shape.has_rates_alone and ("announced" in axis or not has_steps(axis))
     if counts.keys() == {Counter.EPOCH} and (shape.is_report or is_first):
         note_epoch(counts, axis)
-
-
-def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
-    """The metrics of a line that counts nothing: at the step or the epoch that a line above stated.
-
-    Without a heading above them these are the means of an epoch, or those of an evaluation.
-    """
-    axis = axis_state(state)
-    parts = split_numbers(as_read(line))
-    shape, numbers = shape_of_line(parts), parts[1::2]
-    if shape.counters or _is_repeated(line) or is_row_of_model(line):
-        return None
-    if is_within_epoch(line, axis):
-        return None
-    is_ahead = bool(shape.metrics) and shape.metrics[0].index > 0
-    if (
-        is_ahead
-        and _PART_AHEAD.fullmatch("".join(parts[:2])) is not None
-        and ("announced" in axis or _is_before_epoch(parts, shape, axis))
-    ):
-        return _at_part_of_epoch(line, shape, numbers, axis)
-    template = template_of(parts)
-    if (at_row := next_row(template, axis)) is not None:
-        return _at_step(at_row, line, shape, numbers, axis)
-    ahead = text_before(parts, shape.metrics[0]) if shape.metrics else ""
-    evaluating = heading_of_line(ahead, axis)
-    if not (shape.split or shape.is_of_training):
-        layout = shape.kind if len(shape.metrics) > 1 else str(template)
-        evaluating = heading_of_layout(layout, evaluating, axis)
-    # lines of which only the numbers differ are losses of batches, unlike rows that name what they are of
-    names = [field.name for field in shape.metrics]
-    subject = subject_labels((metric_name(name, evaluating) for name in names), axis)
-    if is_opening_setting(template, names, axis):
-        return None
-    numbered = numbered_evaluation(line)
-    is_counted = not (shape.split or evaluating or subject or numbered) and shape.row is None
-    step = announced_step(axis, str(template) if is_counted else "")
-    is_row = is_row_of_cells(parts, shape)
-    is_run = is_row or is_run_of_names(parts)
-    belongs = (
-        *("announced" in axis, "epoch" in axis, evaluating, shape.is_summary, "evaluated at" in axis),
-        *(is_report(shape), is_result(parts, shape, axis), has_pairs_alone(parts), is_row),
-        *(bool(numbered_row(parts, shape)), ends_epoch(line, names)),
-        # `Task 1 accuracy: 0.5` behind the last epoch
-        shape.row is not None and "step" in axis and any(is_metric_name(name) for name in names),
-    )
-    if step is None and (any(belongs) or named_best(line)):
-        if "step" not in axis:
-            step = axis.get("evaluated at")
-        else:
-            step = axis["step"] if shape.split or evaluating else last_step(axis)
-    if step is None:
-        return None
-    # `Evaluation result: bleu 18.3` below `Decoding on test set...`
-    is_of_heading = bool(evaluating) and not evaluating.startswith("eval")
-    stated = "" if is_of_heading and shape.split.startswith("eval") else shape.split
-    stated = stated or (numbered.data if numbered is not None else "")
-    split = stated or evaluating or (axis.get("split", "") if shape.is_summary else "")
-    is_part = not (split or shape.is_of_training)
-    of_parts = data_of_parts(names, int(step), axis) if is_part else ""
-    has_own_names = split or of_parts or "heading" in axis or shape.row is not None
-    means = () if has_own_names else axis.get("names", ())
-    # below the heading of a block, a line with nothing but a name and a number has whatever is measured
-    is_in_block = "heading" in axis and len(shape.metrics) == 1 and len(numbers) == 1
-    measures = split or "heading" in axis or any(map(is_named_as_measured, shape.metrics))
-    row = "" if shape.about is not None else row_name(parts, shape)
-    is_best = is_of_best(parts, shape)
-    identity = identity_of_row(template, step, shape, parts, axis, may_count=may_count_lines(axis))
-    lists = values_of_lists(tuple(parts[::2]))
-    counted = confusion_counts(names)
-    values = {}
-    # `Evaluating: score: -57.1, time: 1.5, length: 540`
-    is_several = bool(split) and sum(is_marked_as_measured(parts, field.index) for field in shape.metrics) > 1
-    for at, field in enumerate(shape.metrics):
-        value = value_of(numbers[field.index])
-        if value is None or is_one_of_several(parts, field.index):
-            continue
-        if is_of_model(field.name) or (identity is not None and not at):
-            continue
-        is_known = is_in_block or is_metric_name(field.name) or field.name in counted
-        is_measured = is_marked_as_measured(parts, lists.get(field.index, field.index))
-        is_measured |= is_run and "." in numbers[field.index]
-        is_between = is_between_metrics(parts, shape, at)
-        is_marked = parts[2 * field.index].rstrip(" ")[-1:] in (":", "=")
-        is_measured |= is_several and is_marked and _AMOUNT.search(field.name) is None
-        if is_known or is_between or (measures and is_measured):
-            data = "" if evaluating and "train" in field.name.lower() else split or of_parts
-            if is_best and "best" not in field.name.lower():
-                data = best_of(data)
-            name = nested_name(row + field.name.removeprefix(f"{row[:-1]} "), axis)
-            if is_best:
-                name = name_of_best(name, data)
-            else:
-                is_mean = name in names_of_pass(data, axis)
-                name = name_of_mean(name, data) if is_mean else metric_name(name, data)
-            values[f"epoch/{name}" if name.removesuffix("/mean") in means else name] = value * field.scale
-    if not values:
-        return None
-    if not all(map(is_setting, values)):
-        forget_settings(axis)
-    end_section(values, axis)
-    note_data(stated, names[0], axis)
-    if numbered is not None:
-        subject = {**subject, **labels_of_evaluation(numbered, int(step), axis)}
-    subject = {**subject, **(identity or {})}
-    labels = labels_below(subject, labels_of_line(shape, numbers, axis))
-    if shape.about is None and numbered is None:
-        if is_part and not of_parts and (of_data := parts_of_evaluation(values, int(step), axis)):
-            note_again(of_data, step, axis)
-        values = qualified(values, parts, shape, step, axis)
-    is_one = shape.about is None and shape.row is None and not (row or subject or numbered)
-    is_one &= identity is None
-    if is_one and not is_best and ("heading" in axis or (split and has_steps(axis))):
-        step = step_of_next(template, int(step), values, axis)
-    note_place(axis)
-    named = _step_of_best(named_best(line), axis) if is_best else None
-    if named is None:
-        named = best_step_above(values, axis)
-    if named is not None and named < step:
-        return LineValues(named, values, parse_time(line), labels, is_late=True)
-    return LineValues(int(step), values, parse_time(line), labels)
-
-
-def _at_part_of_epoch(
-    line: str, shape: LineShape, numbers: list[str], axis: dict[str, Any]
-) -> LineValues | None:
-    """The metrics of a line that begins with a part of the announced epoch: `0.104 perplexity: 596.9`.
-
-    Where the line of each epoch is below its parts, they count the epochs as they begin anew.
-    """
-    part = float(numbers[0])
-    epoch = axis["announced"][0] if "announced" in axis else count_pass(part, axis)
-    return _at_step(count_fraction(int(epoch) + part, axis), line, shape, numbers, axis)
-
-
-def _is_before_epoch(parts: list[str], shape: LineShape, axis: dict[str, Any]) -> bool:
-    """Whether a line begins with a part of an epoch that no line above has announced, with a loss."""
-    is_of_loss = any(
-        is_metric_name(field.name) and _LOSSES.search(field.name) is not None for field in shape.metrics
-    )
-    if not is_of_loss or _COMPUTED_PART.fullmatch("".join(parts[:2])) is None:
-        return False
-    return "parts of epochs" in axis or "step" not in axis
-
-
-def _at_step(
-    number: int, line: str, shape: LineShape, numbers: list[str], axis: dict[str, Any]
-) -> LineValues | None:
-    """The metrics of a line of the training that does not state its step."""
-    step = training_step({Counter.STEP: (number, 0)}, axis, shape.kind)
-    values = _values_of(shape, numbers)
-    if step is None or not values:
-        return None
-    note_names([*values], step, step, axis)
-    return LineValues(step, values, parse_time(line), section_labels(axis, values))
-
-
-def _is_repeated(line: str) -> bool:
-    """Whether a line prints values once more: the client of wandb the last ones, or all of a history."""
-    return line.startswith("wandb: ") or is_history(line)
-
-
-def is_within_epoch(line: str, axis: dict[str, Any]) -> bool:
-    """Whether a line is a bar that counts nothing in an epoch that the line below states, with its means."""
-    return _DRAWN_BAR.match(line) is not None and axis.keys().isdisjoint(("announced", "heading"))
 
 
 def counts_of(shape: LineShape, numbers: list[str]) -> dict[Counter, tuple[int, int]]:

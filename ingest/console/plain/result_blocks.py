@@ -1,7 +1,7 @@
 """Blocks of results: a name and a number per line, with a known metric among them, at the last step.
 
 `Detection Rate: 0.88` next to `Accuracy: 0.23` is a result, whatever it measures. Lines before the first
-known metric, or one that says that it is of an evaluation, wait for it. In a block with a setting that is no
+known metric, or the first that states an evaluation, wait for it. In a block with a setting that is no
 rate, such as `batch_size: 64`, the unknown names are settings, too.
 """
 
@@ -20,7 +20,8 @@ from holter.ingest.console.line.line_fields import DURATION
 from holter.ingest.console.line.line_settings import has_settings, is_of_model, is_setting
 from holter.ingest.console.line.line_tokens import is_time, split_numbers, value_of
 from holter.ingest.console.line.line_words import DATA_SPLIT
-from holter.ingest.console.plain.plain_line import axis_state, parse_metrics_of_epoch
+from holter.ingest.console.plain.metrics_of_epoch import parse_metrics_of_epoch
+from holter.ingest.console.plain.plain_line import axis_state
 from holter.ingest.console.search.nested_keys import measure_above, nested_name
 from holter.ingest.console.steps.evaluated_parts import data_of_parts
 from holter.ingest.console.steps.step_axis import position
@@ -83,14 +84,14 @@ def parse_result(line: str, state: DialectState) -> LineResult:
 
 
 def _spread(name: str, line: str) -> dict[str, float]:
-    """How much the result of this name varies, if the line says so."""
+    """How much the result of this name varies, if the line states it."""
     found = _DEVIATION.search(line)
     value = None if found is None else value_of(found["value"])
     return {} if value is None else {f"{name} (std)": value}
 
 
 def _is_of_data(name: str) -> bool:
-    """Whether a name says that it is of the data of an evaluation: `Validation cost`."""
+    """Whether a name states that it is of the data of an evaluation: `Validation cost`."""
     found = DATA_SPLIT.match(name)
     return found is not None and bool(found[2])
 

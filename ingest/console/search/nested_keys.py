@@ -1,4 +1,4 @@
-"""What lines above say of the names of values: keys of dictionaries that are printed over several lines.
+"""What lines above state of the names of values: keys of dictionaries that are printed over several lines.
 
 `"Angioectasia": {` above `"precision": 0.77,` is `Angioectasia/precision`. So is the name of a metric above
 lines of nothing but data: `Loss` above `Train: 0.5` is `Loss/Train`.
@@ -61,6 +61,6 @@ def nested_name(name: str, state: DialectState) -> str:
 
 
 def forget_keys(state: DialectState) -> None:
-    """Forget dictionaries that did not end, and the metric above: the training goes on."""
+    """Forget dictionaries that did not end, and the metric above: the training continues."""
     state.pop("keys", None)
     state.pop("measure", None)

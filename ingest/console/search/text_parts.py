@@ -58,7 +58,7 @@ class TextParts:
                 position = behind
             else:
                 return
-            # it goes on in the next part, which is elsewhere in the text
+            # it continues in the next part, which is elsewhere in the text
             begin, end = self._places[number]
             searched = kind.searched(self._texts)
             yield from matches(kind.pattern, searched, begin + max(position - begins[number], 0), end)
@@ -76,7 +76,7 @@ def places_between(places: Iterable[Place], taken: Iterable[Place]) -> list[Plac
                 left.append((begin, line[0]))
             begin = max(begin, line[1])
             if line[1] > end:
-                break  # it may go on in the next part
+                break  # it may continue in the next part
             line = next(remaining, None)
         if begin < end:
             left.append((begin, end))

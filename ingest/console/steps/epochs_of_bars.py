@@ -1,6 +1,6 @@
 """Epochs of progress bars that state none, by the lines below that end them: `Epoch 1/6 loss: 2`.
 
-Such a bar says nothing when it is one of another launch. The line of an epoch that was over before does: the
+Such a bar does not show when it is of another launch. The line of an epoch that was over before does: the
 bar above it stays behind the launch before, the next ones count on. So does a bar behind the last epoch.
 """
 

@@ -26,7 +26,7 @@ _OF_ALL_DATA = re.compile(r"(?i)eval")
 _TRAINING_AHEAD = re.compile(
     r"(?:^|[\s\[(|])(?:[Tt]rain(?:ing)?|TRAIN(?:ING)?)[\])]?(?: (?:set|data))?[ \t]{0,4}[-:|>]{1,2} $"
 )
-"""What a line says of its own data before its first metric: `Train - Loss: 9.2`; no logger's name."""
+"""What a line states of its own data before its first metric: `Train - Loss: 9.2`; no logger's name."""
 BEGINS_TRAINING = (
     r"(?:start|begin|resum)(?:n?ing|e)?(?: the)?(?: model)? train(?:ing)?(?: (?:loop|phase|now))?"
     r"[^\w\n]{0,20}$"
@@ -37,7 +37,7 @@ _DATA_OF_NAME = re.compile(rf"(?i)(?:train(?:ing)?|trn|(?P<evaluation>{EVALUATIO
 
 
 def begins_training(line: str) -> bool:
-    """Whether a line says that the training begins."""
+    """Whether a line states that the training begins."""
     return _TRAINING_BEGINS.fullmatch(line) is not None
 
 
@@ -99,7 +99,7 @@ def note_data(stated: str, name: str, state: dict[str, Any]) -> None:
 def is_heading_of_evaluation(counts: Mapping[Counter, tuple[int, int]], state: dict[str, Any]) -> bool:
     """Whether a heading counts a batch of the evaluation above it, not one of the training.
 
-    The training goes on with later batches, or behind the heading of an epoch. A total says more. Where the
+    The training continues with later batches, or below the heading of an epoch. A total shows more. Where the
     training states the step of all, a step alone is one of the evaluation.
     """
     if "evaluating" in state and "global" in state and counts.keys() == {Counter.STEP}:
@@ -113,7 +113,7 @@ def is_heading_of_evaluation(counts: Mapping[Counter, tuple[int, int]], state: d
 
 
 def end_evaluation(state: dict[str, Any]) -> None:
-    """Note that the training goes on: what follows is of no evaluation."""
+    """Note that the training continues: what follows is of no evaluation."""
     state.pop("evaluating", None)
     end_parts(state)
 

@@ -80,7 +80,7 @@ def _has_batches_below_steps(counts: Counts, state: DialectState) -> bool:
 def _is_pass_below(counts: Counts, state: DialectState) -> bool:
     """Whether a line below the heading of an evaluation counts up to the total of the training again.
 
-    So it is behind the end in the same epoch, or where headings say when the training goes on.
+    So it is behind the end in the same epoch, or where headings show when the training continues.
     """
     inner = inner_count(counts)
     if inner is None or not inner[1] or inner[1] != state.get("total") or Counter.EPOCH in counts:
@@ -95,13 +95,13 @@ def is_own_pass(counts: Counts, names: Collection[str], state: DialectState) -> 
     """Whether a line is of the first pass below the heading of an evaluation, where nothing names an epoch.
 
     It begins anew behind the training, with the same names and no result of the evaluation above it. Where
-    batches begin anew once more the training goes on, as in logs with nothing but `Evaluating...` between.
+    batches begin anew once more the training continues, as in logs with nothing but `Evaluating...` between.
     """
     inner = inner_count(counts)
     if inner is None or not _OF_ALL_STEPS.isdisjoint(counts) or not _NO_PASSES.isdisjoint(state):
         return False
     trained = int(state.get("laps", {}).get("step", 0))
-    if inner[1] != state.get("total", 0) or inner[0] > trained:  # what goes on there is the training
+    if inner[1] != state.get("total", 0) or inner[0] > trained:  # what continues there is the training
         return False
     stored = pass_at_last_step(state["evaluating"], state)
     if stored is not None:
@@ -113,7 +113,7 @@ def is_own_pass(counts: Counts, names: Collection[str], state: DialectState) -> 
 
 
 def begins_pass(counts: Counts, names: Collection[str], state: DialectState) -> bool:
-    """Whether a line with values of these names is of a second pass within an epoch, or goes on in one."""
+    """Whether a line with values of these names is of a second pass within an epoch, or continues in one."""
     inner = inner_count(counts)
     if inner is None or "may begin" in state:
         return False

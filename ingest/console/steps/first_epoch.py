@@ -26,7 +26,7 @@ _MOST_HELD = 64
 class Record(NamedTuple):
     """The rows of a line, and where this begins and ends.
 
-    `is_unlabelled`: nothing says who printed it. `is_named`: the line says what it is of. `job_wide` and
+    `is_unlabelled`: nothing states who printed it. `is_named`: the line states what it is of. `job_wide` and
     `in_block` are those of the kind of the line. `is_same_launch`: what came before it shows no other one;
     `is_guess`: nothing but text does. `at` is the step of the training there. `is_before`: that is before the
     last one, and the record is of an evaluation.

@@ -18,7 +18,7 @@ def count_fraction(epoch: float, state: DialectState) -> int:
 
 
 def count_pass(part: float, state: DialectState) -> int:
-    """The number of the epoch that a part of one is of, where parts alone say when another one begins."""
+    """The number of the epoch that a part of one is of, where parts alone show when another one begins."""
     last, number = state.get("parts of epochs", (-1.0, 0))
     number += part < last
     state["parts of epochs"] = [part, number]

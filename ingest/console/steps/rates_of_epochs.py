@@ -2,7 +2,7 @@
 
 One that comes again with nothing of the training behind the one before is of another process, or of a launch
 that ended there: it is the same once more. Behind steps of the epoch another launch may have begun: it has if
-the next step is of another total, or is none that goes on.
+the next step is of another total, or is none that continues.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ def came_again(state: DialectState) -> bool:
 
 
 def is_of_other_steps(state: DialectState) -> bool | None:
-    """Whether the step behind such a line does not go on from those above it; None while there is none.
+    """Whether the step behind such a line does not continue from those above it; None while there is none.
 
-    If it does not, the epochs of the launch before say nothing of those that follow.
+    If it does not, the epochs of the launch before state nothing of those that follow.
     """
     axis = known_axis(state)
     number, last, distance, total = axis.get(_LEFT, (None, 0, 0, 0))

@@ -1,4 +1,4 @@
-"""Steps that go on through the rounds of a training, each of which counts its epochs anew.
+"""Steps that continue through the rounds of a training, each of which counts its epochs anew.
 
 `Round 2` above `Epoch 0, loss: 0.5`, or both in a line, as federated and active learning print them: the
 epochs of a round follow those of the one before. Several clients may count the epochs of the same round: at
@@ -53,7 +53,7 @@ def forget_round(state: DialectState) -> None:
 
 
 def note_named_client(state: DialectState, *, is_named: bool) -> None:
-    """Note whether the next line says which client it is of."""
+    """Note whether the next line states which client it is of."""
     state["names client"] = is_named
 
 
@@ -98,7 +98,7 @@ def note_inner_epoch(epoch: int, state: DialectState) -> None:
 
 
 def step_through_rounds(step: int, state: DialectState) -> int:
-    """A step within its round, counted through those before; where steps go on themselves, as it is.
+    """A step within its round, counted through those before; where steps continue themselves, as it is.
 
     `steps of rounds` has the round, the steps before it, its last step, the distance of two steps, and its
     first step: where that comes again, another client begins.

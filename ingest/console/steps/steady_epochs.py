@@ -1,6 +1,6 @@
 """The rows of lines of a training that count its epochs and the steps within them, and of its evaluations.
 
-Within an epoch what they say is a sum: the steps of the epochs before, and what the line counts. A line of an
+Within an epoch their step is a sum: the steps of the epochs before, and what the line counts. A line of an
 evaluation that counts no steps is at the last one of the training.
 """
 
@@ -27,7 +27,7 @@ _STATED_ABOVE = {
     "round",
     "section",
 }
-"""What lines above may say of lines within an epoch."""
+"""What lines above may state of lines within an epoch."""
 
 
 def rows_within_epochs(parts: Sequence[LinesOfProcess], state: DialectState) -> list[LogRow | None]:
@@ -49,7 +49,7 @@ def rows_within_epochs(parts: Sequence[LinesOfProcess], state: DialectState) -> 
 
 
 def _steady_rows(parts: Sequence[LinesOfProcess], at: int, state: DialectState) -> tuple[int, list[LogRow]]:
-    """The parts up to which lines go on within the epoch of the last one, and the rows of these lines."""
+    """The parts up to which lines continue within the epoch of the last one, and the rows of these lines."""
     axis, rows = known_axis(state), list[LogRow]()
     if not {"epoch", "step"} <= axis.keys() or not axis.keys().isdisjoint(_STATED_ABOVE):
         return at, rows

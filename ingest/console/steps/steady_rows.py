@@ -1,6 +1,6 @@
 """The rows of lines of several layouts in turn that count steps, and nothing else.
 
-In the middle of a training nearly all lines of many texts are such. What one says of the steps below depends
+In the middle of a training nearly all lines of many texts are such. What one states about steps below depends
 on none before it, so that they are read at once, however often the layout changes.
 """
 

@@ -19,13 +19,13 @@ _STATED_ABOVE = {
     "section",
 }
 _STATED_ABOVE |= {"evaluated above", "evaluated since"}
-"""What lines above may say of lines that count nothing but steps."""
+"""What lines above may state of lines that count nothing but steps."""
 
 
 def counts_steps_on(last: int, state: DialectState, *, is_global: bool) -> bool:
-    """Note lines that count steps up to the last one, where nothing above says anything else of these.
+    """Note lines that count steps up to the last one, where nothing above states more about these.
 
-    Returns whether nothing does. For nearly all lines this is what noting all that may be said comes to.
+    Returns whether nothing does. For nearly all lines this is what noting all that may be stated comes to.
     """
     if not may_count_on(state, is_global=is_global):
         return False
@@ -36,7 +36,7 @@ def counts_steps_on(last: int, state: DialectState, *, is_global: bool) -> bool:
 
 
 def may_count_on(state: DialectState, *, is_global: bool) -> bool:
-    """Whether nothing above says anything else of lines that count steps; such lines change nothing of it."""
+    """Whether nothing above states more about lines that count steps; such lines change nothing of it."""
     if state.get("alone") is not True or not state.keys().isdisjoint(_STATED_ABOVE):
         return False
     return has_global_steps(state) if is_global else not passes_before(state)

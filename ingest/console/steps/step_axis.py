@@ -151,7 +151,7 @@ def training_step(counts: Counts, state: DialectState, kind: str = "") -> int | 
 
 
 def _note_begun(state: DialectState) -> None:
-    """Note that an epoch, or a launch, goes on with steps of its own."""
+    """Note that an epoch, or a launch, continues with steps of its own."""
     for name in ("ended", "begun", "may begin", "evaluated since"):
         state.pop(name, None)
 
@@ -252,7 +252,7 @@ def note_epoch(counts: Counts, state: DialectState) -> None:
         may_begin = state.pop("may begin", False)
         has_steps_above = state.get("epoch", [None])[0] == number
         if last is not None and ((may_begin and number == last) or (number < last and not has_steps_above)):
-            state["begun"] = True  # again: steps of the launch before say nothing of this one
+            state["begun"] = True  # again: steps of the launch before state nothing of this one
             state.pop("evaluating", None)
             state.pop("counted", None)
             state.pop("lines", None)
@@ -262,7 +262,7 @@ def note_epoch(counts: Counts, state: DialectState) -> None:
 def note_heading(counts: Counts, state: DialectState) -> None:
     """Note the step of a line without any metric: lines of metrics follow.
 
-    What is the only one, as in `Progress: 1/1`, says nothing of steps where others are known.
+    What is the only one, as in `Progress: 1/1`, states nothing of steps where others are known.
     """
     inner = inner_count(counts)
     if inner is not None and inner[1] == 1 and "announced" not in state and Counter.EPOCH not in counts:
@@ -283,7 +283,7 @@ def note_heading(counts: Counts, state: DialectState) -> None:
         step = _step(counts, state)
         if step is not None:
             if counts_training and step > state.get("step", step):
-                end_evaluation(state)  # the training goes on
+                end_evaluation(state)  # the training continues
             elif step != state.get("step"):
                 end_parts(state)
             if step > state.get("step", step):
@@ -304,7 +304,7 @@ def is_end_of_epoch(counts: Counts, state: DialectState, kind: str = "") -> bool
 
 
 def counts_on(state: DialectState) -> bool:
-    """Whether lines that count steps and no epoch are at these: no line above says more."""
+    """Whether lines that count steps and no epoch are at these: no line above states more."""
     if not state.keys().isdisjoint(("announced", "bar", "ended", "evaluated since")):
         return False
     return not passes_before(state)
@@ -495,7 +495,7 @@ def _step_of_epoch(number: int, epochs: int, state: DialectState, kind: str) -> 
         number = number_of_epoch(number, state)
         announced, total = state.get("announced", (number, epochs))
         is_other = number > announced or number < announced - 1
-        if is_other and total == epochs:  # what was above says nothing of lines below
+        if is_other and total == epochs:  # what was above states nothing of lines below
             state["announced"] = [number, epochs]
         return count_line(number, state, kind)
     end_epoch(number, state)

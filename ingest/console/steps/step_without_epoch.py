@@ -29,7 +29,7 @@ _NO_PASSES = _Passes(before=0, step=0, total=0, first=0, stride=0, counts_batche
 def step_without_epoch(step: int, total: int, state: DialectState, *, is_batch: bool) -> int:
     """The step of a line that names no epoch.
 
-    One that begins anew behind a line of an epoch, after the end where a total says it, is of the next epoch.
+    One that begins anew behind a line of an epoch, after its end if a total shows it, is of the next epoch.
     So is one after the end by itself unless opening lines came again, and a batch behind an evaluation: a
     launch mostly prints something before its first step. So is a step from the first one on behind batches
     of an evaluation, if nothing was trained behind an earlier one without that. Lines are as far apart as

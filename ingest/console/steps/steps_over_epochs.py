@@ -68,7 +68,7 @@ def step_over_epochs(epoch: tuple[int, int], inner: tuple[int, int], state: Dial
             is_from_0 = "from zero" in state
             length = total + (last_step == total and is_from_0) if total else last_step + is_from_0
             length = max(length, 0 if total else _length_by_distance(step, last_step, state))
-            # another process may go on between the lines of an epoch
+            # another process may continue between the lines of an epoch
             is_complete = state.pop("anew", last_step) < last_step and number == last_number + 1
             if is_complete and length + abs(int(state.get("stride", 0))) < int(state.get("length", 0)):
                 state["length"] = 0  # its first epoch was complete: this launch has fewer batches

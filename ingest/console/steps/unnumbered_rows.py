@@ -40,7 +40,7 @@ def note_step(step: int, state: Rows) -> None:
 def end_epoch(number: int, state: Rows) -> None:
     """Note that a line states an epoch that is over; if it was over before, another launch began.
 
-    Nothing said so when its first epoch began: that one is behind the launch before, the next ones count on.
+    Nothing showed it when its first epoch began: that is behind the launch before, the next ones count on.
     """
     rows = state.get("rows")
     if rows is None:

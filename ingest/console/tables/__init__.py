@@ -1,1 +1,1 @@
-"""What the columns of printed tables say of their rows."""
+"""What the columns of printed tables state of their rows."""

@@ -1,8 +1,8 @@
-"""Tells the rows of several trainings in one log apart, by names and numbers that say of which each row is.
+"""Distinguishes the rows of several trainings in one log by names and numbers that state of which each is.
 
 `seed,epoch,loss`: a training for each seed, one after another or in turn. Where the steps of a row with
-another seed do not go on, the seed tells rows apart: the series of the first seed have no label, those of
-others what differs from it (`loss{seed=2}`). Where they go on (`phase` from `warmup` to `finetune`), it does
+another seed do not continue, the seed tells rows apart: the series of the first seed have no label, those of
+others what differs from it (`loss{seed=2}`). Where they do (`phase` from `warmup` to `finetune`), it does
 not. The same for folds, models and the like.
 """
 
@@ -24,19 +24,19 @@ _SUBJECT = re.compile(
     rf"(?:random_|cv_?|k_?)?(?P<word>{_NUMBERED}|{_MAY_BE_NUMBERED}|method|algo(?:rithm)?|variant|config"
     r"|optimi[sz]er|network|arch(?:itecture)?|dataset|scheduler|strategy|policy|environment)(?:_?(?:id|idx|index|name|no|num|number|#))?"
 )
-"""Names of columns and keys, in lower case and `_` between words, that may say of what training a row is."""
+"""Names of columns and keys, in lower case and `_` between words, that may state the training of a row."""
 _NUMBERS = re.compile(rf"(?:{_NUMBERED})")
 """What has numbers that are no measurements."""
 _WHOLE_NUMBERS = re.compile(rf"(?:{_NUMBERED}|{_MAY_BE_NUMBERED})")
 """What may have whole numbers as names."""
 _MOST_SUBJECTS = 1024
-"""Trainings that are told apart; rows of more are those of the one before them."""
+"""Trainings that are distinguished; rows of more are those of the one before them."""
 
 _Subject = tuple[str, ...]
 
 
 class RowSubjects:
-    """Finds the labels of rows by what they say that they are of; see the module."""
+    """Finds the labels of rows by what they state that they are of; see the module."""
 
     def __init__(self, state: Mapping[str, Any]) -> None:
         self._known: dict[_Subject, Labels] = {
@@ -45,9 +45,9 @@ class RowSubjects:
         self._last: _Subject | None = tuple(state["last"]) if "last" in state else None
         self._step: int = state.get("step", 0)
         self.tells: bool = state.get("tells", False)
-        """Whether trainings have been told apart."""
+        """Whether trainings have been distinguished."""
         self._is_constant: bool = state.get("constant", False)
-        """Whether what differs within a training says nothing: rows of trainings are one after another."""
+        """Whether what differs within a training states nothing: rows of trainings are one after another."""
 
     def state(self) -> dict[str, Any]:
         """The trainings so far, as JSON-able values; empty before the first row."""
@@ -63,7 +63,7 @@ class RowSubjects:
 
     def _labels_of(self, subject: _Subject, step: int, names: Sequence[str]) -> Labels:
         known = self._known
-        if self._last is not None and not any(subject):  # a row that says nothing of it
+        if self._last is not None and not any(subject):  # a row that states nothing of it
             subject = self._last
         if subject not in known:
             if self._last is None:
@@ -101,7 +101,7 @@ def subject_word(name: str) -> str:
 
 @lru_cache(maxsize=1024)
 def subject_cell(cell: str) -> str:
-    """What a cell says of its row, a whole number without a point; nothing if it is the data of the row."""
+    """What a cell states of its row, a whole number without a point; nothing if it is the data of the row."""
     text = cell.strip()
     if text.endswith(".0") and text[:-2].isdecimal():
         return text[:-2]

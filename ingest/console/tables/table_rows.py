@@ -1,4 +1,4 @@
-"""What the columns of a table say of its rows, whatever its form: the step of each, and the data it is of.
+"""What the columns of a table state of its rows, whatever its form: the step of each, and the data it is of.
 
 One column counts, maybe within the epochs of another: `Epoch  Iter  Loss`. Another one may name the data:
 `epoch,phase,loss` above `1,train,0.5` and `1,val,0.6`. The rows of the training have the names of the columns
@@ -41,7 +41,7 @@ _DATA_SET = "dataset"
 """The name of a column that is a label of the series, as in tables in CSV."""
 _IS_NUMBER = re.compile(r"[-+.\d]{1,40}")
 _FIRST_ROWS = 3
-"""Rows below the names of columns of which one is read, or else they are said not to be."""
+"""Rows below the names of columns of which one is read, or else they are reported as unread."""
 _LONGEST_SHOWN = 80
 
 
@@ -92,7 +92,7 @@ def _counting(names: Sequence[str]) -> CountingColumns | None:
 
 
 def is_data(cell: str) -> bool:
-    """Whether a cell says of which data its row is: `train`, `Validation`, `dev`."""
+    """Whether a cell states of which data its row is: `train`, `Validation`, `dev`."""
     return _match_of_data(cell) is not None
 
 
@@ -131,7 +131,7 @@ def counts_of_row(
 def step_of_row(counts: Counts, axis: dict[str, Any], *, is_of_evaluation: bool) -> int | None:
     """The step of a row with its epoch and a count that may begin anew with each epoch, if it has that.
 
-    The batches of an evaluation are its own: it is at the last step of the training. Steps that go on through
+    The batches of an evaluation are its own: it is at the last step of the training. Steps that count through
     all epochs are those of the training as well.
     """
     if counts.keys() == {Counter.EPOCH}:  # the means of the batches above, if there are any

@@ -1,4 +1,4 @@
-"""What the columns of a printed table say that its rows are of: a seed, a fold, a model, as in CSV."""
+"""What the columns of a printed table state that its rows are of: a seed, a fold, a model, as in CSV."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ def subjects_of_row(
 
 
 def with_subjects(labels: Labels | None, subjects: TableSubjects) -> Labels | None:
-    """The labels of a row with those by which it is told apart."""
+    """The labels of a row with those by which it is distinguished."""
     return labels_of({**dict(labels or ()), **dict(subjects.labels)}) if subjects.labels else labels
 
 
 @lru_cache(maxsize=64)
 def _words_of(names: tuple[str, ...]) -> dict[int, str]:
-    """The words for what columns tell apart, by their indices."""
+    """The words for what columns distinguish, by their indices."""
     words = {column: subject_word(name) for column, name in enumerate(names)}
     return {column: word for column, word in words.items() if word and word != _DATA_SET}
 

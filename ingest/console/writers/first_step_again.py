@@ -15,7 +15,7 @@ _MOST_ROWS = 12
 
 
 def counted_steps(steps: Sequence[int]) -> list[int]:
-    """The steps of rows of the first step that are counted: `1, 1, 1, 4, 5` go on as if they were 1, 2 and 3.
+    """The steps of rows of the first step that are counted: `1, 1, 1, 4, 5` as if they began with 1, 2 and 3.
 
     So are lines of an epoch of which the first may be those of several processes.
     """

@@ -1,7 +1,7 @@
 """Tells several writers of one text apart where no prefix does, by the steps of their lines.
 
 Where a step goes back, either the program was started again, or another process prints into the same text and
-is behind. Of the latter there is a sign soon: the first process goes on from its own step. Until then a few
+is behind. Of the latter there is a sign soon: the first process continues from its own step. Until then a few
 rows are held back. Neither other text than usual before the line nor a pause leave a doubt: these are
 restarts.
 
@@ -39,7 +39,7 @@ _UNKNOWN = ("", None)
 
 
 class UnlabelledRows:
-    """Rows of which no prefix says who printed them, and where the line of each begins and ends."""
+    """Rows of which no prefix states who printed them, and where the line of each begins and ends."""
 
     __slots__ = ("ends", "rows", "starts")
 
@@ -235,7 +235,7 @@ class InterleavedWriters:
             name, kind = known.get(names, _UNKNOWN)
             if kind is None and (kind := self._kinds.get(name := _kind_of(names))) is not None:
                 known[names] = name, kind
-            if is_holding or kind is None or not kind.is_alone or not kind.goes_on(row):
+            if is_holding or kind is None or not kind.is_alone or not kind.continues(row):
                 clear += self.add(row, start, end)
                 is_holding = self.is_holding
                 continue
@@ -347,7 +347,7 @@ class InterleavedWriters:
         return self._pause_before(row) > max(_LONG_PAUSE, _LONG_PAUSES / _USUAL_PAUSES * self._usual_pause)
 
     def _pause_before(self, row: LogRow) -> float:
-        """Seconds between a row and the one before; 0 where no clock says."""
+        """Seconds between a row and the one before; 0 where no clock shows it."""
         return 0.0 if self._time is None or isnan(row.time) else row.time - self._time
 
     def _is_near(self, row: LogRow, start: int, *, learn: bool) -> bool:

@@ -25,7 +25,7 @@ class ProcessSeries:
         return {"voice": self.main, "several": self._several}
 
     def is_alone(self, process: Labels) -> bool:
-        """Whether nothing but this process has printed values, so that its prefix says nothing of them."""
+        """Whether nothing but this process has printed values, so that its prefix states nothing of them."""
         return not process or (not self._several and self.main in (None, process))
 
     def labels_of_process(self, process: Labels) -> tuple[Labels, ...]:

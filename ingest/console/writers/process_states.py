@@ -10,7 +10,7 @@ from holter.ingest.console.stored_state import storable
 from holter.types import Labels
 
 _MAX_PROCESSES = 4096
-"""Processes, told apart by the prefixes of their lines, that have a state of their own; more share one."""
+"""Processes, distinguished by the prefixes of their lines, that have a state of their own; more share one."""
 
 
 class ProcessStates:

@@ -25,7 +25,7 @@ class RedrawnLines:
     """Which lines are drawn over others, and the labels before the first of those that are drawn in one.
 
     `_open` are those of the line that the text before ended in, None behind a newline. The block, which
-    begins at `_offset` of the text, is looked at up to `_position`, where a line with `_labels` goes on.
+    begins at `_offset` of the text, is looked at up to `_position`, where a line with `_labels` continues.
     """
 
     def __init__(self, state: Mapping[str, Any]) -> None:
@@ -35,7 +35,7 @@ class RedrawnLines:
         self.has_any = False
 
     def state(self) -> dict[str, Any]:
-        """What is known of a line that goes on, as JSON-able values."""
+        """What is known of a line that continues, as JSON-able values."""
         return {} if self._open is None else {"redrawn": self._open}
 
     def begin_block(self, block: bytes, offset: int) -> None:
@@ -87,7 +87,7 @@ class RedrawnLines:
         self._block = b""
 
     def _advance(self, position: int) -> None:
-        """Look for the line that goes on at a position of the block."""
+        """Look for the line that continues at a position of the block."""
         begin = self._block.rfind(b"\n", self._position, position) + 1
         if begin or (not self._position and self._open is None):
             first = _FIRST.match(self._block, begin, max(begin, position))

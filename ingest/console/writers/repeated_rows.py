@@ -25,7 +25,7 @@ REPEAT = "repeat"
 _MOST_KINDS = 256
 """Kinds of rows, by their labels and the names of their values, that are looked at."""
 _MOST_REPEATS = 32
-"""Rows of a step that are told apart; more replace the last of these."""
+"""Rows of a step that are distinguished; more replace the last of these."""
 
 _Kind = tuple[Labels, tuple[str, ...]]
 
@@ -137,7 +137,7 @@ def _kind_of(row: LogRow) -> _Kind:
 
 
 def _has_own_steps(labels: Labels) -> bool:
-    """Whether the steps of a series are no steps of the training: reports and events say what they are."""
+    """Whether the steps of a series are no steps of the training: reports and events state what they are."""
     return any(name == "steps" for name, _ in labels)
 
 

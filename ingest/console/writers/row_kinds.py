@@ -98,7 +98,7 @@ class RowKind:
         is_first = self.steps == [row.step] == self.recent and not (self.held or self.repeats)
         return is_first and not all(map(is_of_evaluation, self.names))
 
-    def goes_on(self, row: LogRow) -> bool:
+    def continues(self, row: LogRow) -> bool:
         """Whether a row is that of the only writer, without a doubt."""
         return row.step > self.steps[0] or (row.step == self.steps[0] and not self.is_first_again(row))
 
@@ -141,7 +141,7 @@ class RowKind:
 
     @property
     def is_alone(self) -> bool:
-        """Whether rows that go on are of the only writer."""
+        """Whether rows that continue are of the only writer."""
         return len(self.steps) == 1 and not (self.held or self._may_return)
 
     @property
@@ -149,13 +149,13 @@ class RowKind:
         return self.left is not None and bool(self.steps) and len(self.recent) <= MAX_HELD
 
     def _returns(self, step: int) -> bool:
-        """Whether a row goes on where the steps were left, for the second time: these are two writers."""
+        """Whether a row continues where the steps were left, for the second time: these are two writers."""
         if not self._may_return:
             return False
         assert self.left is not None, "the step that was left"
-        goes_on = 0 < step - self.left <= 2 * self.usual < step - self.steps[0]
-        self.returns += goes_on
-        return goes_on and self.returns > 1
+        continues = 0 < step - self.left <= 2 * self.usual < step - self.steps[0]
+        self.returns += continues
+        return continues and self.returns > 1
 
     def _is_late(self, step: int) -> bool:
         """Whether a row is one that the step before lacks, where steps have as many rows as writers."""
@@ -179,8 +179,8 @@ class RowKind:
         """The rows held back, as those of the first writer."""
         if self.is_again:
             behind = [row.step for _, row in self.held if row.step > self.steps[0]]
-            goes_on = self.is_between and len({*behind}) == len(behind) > 0
-            return self._launch(1) if goes_on else self._repeat()
+            continues = self.is_between and len({*behind}) == len(behind) > 0
+            return self._launch(1) if continues else self._repeat()
         held, self.held = self.held, []
         if not held:
             return []
@@ -262,16 +262,16 @@ class RowKind:
         return rows
 
     def _decide(self, row: LogRow, place: int, *, is_near: bool) -> list[PlacedRow]:
-        """Whether the first writer goes on; if it does not, the rows held back are those of a restart."""
+        """Whether the first writer continues; if it does not, the rows held back are those of a restart."""
         last = self.held[-1][1].step
         first, others = self.steps[0], sorted(held.step for _, held in self.held)
         # several rows of a step prove nothing, nor does the next step
         follows = row.step in (last, last + self.interval)
         is_known = row.step in others and not follows
-        # a launch that has passed all steps of a short one before it goes on, too
+        # a launch that has passed all steps of a short one before it continues, too
         is_beyond = others[-1] < first and row.step - others[-1] > 1.5 * self.interval
-        goes_on = row.step > first and (is_known or is_beyond)
-        if is_near and goes_on and row.step - first <= 2 * self.interval * (1 + len(self.held)):
+        continues = row.step > first and (is_known or is_beyond)
+        if is_near and continues and row.step - first <= 2 * self.interval * (1 + len(self.held)):
             held, self.held = self.held, []
             return [
                 (at, self._assign(late._replace(begins=False), is_near=True, new=index == 0))

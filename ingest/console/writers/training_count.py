@@ -12,14 +12,14 @@ from holter.ingest.rows import LogRow
 from holter.types import labels_of
 
 MOST_TRAININGS = 64
-"""Trainings of a launch that are told apart."""
+"""Trainings of a launch that are distinguished."""
 
 
 @dataclass(slots=True)
 class TrainingCount:
     """The training that rows of one kind are of: its number in the launch.
 
-    `first` is the step at which it began, None while there is none. The steps of rows go on by those
+    `first` is the step at which it began, None while there is none. The steps of rows continue by those
     `before`; `end` is the last step before that is added.
     """
 
