@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from math import isnan, nan
 from typing import Any, NamedTuple
 
@@ -41,53 +42,66 @@ def row_from_json(stored: Sequence[Any]) -> LogRow:
     return LogRow(step, nan if time is None else time, values, pairs, *more)
 
 
-def batch_from_rows(rows: Sequence[LogRow], *, config: Config = NO_CONFIG, restarts: bool = False) -> Batch:
+RowsOfKinds = Mapping[tuple[Labels, tuple[str, ...]], Sequence[int]]
+"""The numbers of the rows of each kind, which have the same labels and the same names in the same order."""
+
+
+def rows_of_kinds(rows: Sequence[LogRow]) -> RowsOfKinds:
+    """The rows of each kind; kinds and their rows are in the order of the rows."""
+    numbers: dict[tuple[Labels, tuple[str, ...]], list[int]] = {}
+    for number, row in enumerate(rows):
+        if (of_kind := numbers.get(kind := (row[3], tuple(row[2])))) is None:
+            of_kind = numbers[kind] = []
+        of_kind.append(number)
+    return numbers
+
+
+def batch_from_rows(
+    rows: Sequence[LogRow],
+    *,
+    config: Config = NO_CONFIG,
+    restarts: bool = False,
+    kinds: RowsOfKinds | None = None,
+) -> Batch:
     """A batch of the rows of one attempt, in their order; `config` was logged before them.
 
     `restarts`: a new launch begins with the first row. Other rows that begin one are those of other batches.
+    `kinds` are those of the rows, if they are known.
     """
     return Batch(
-        steps=np.array([row.step for row in rows], dtype=np.int64),
-        times=np.array([row.time for row in rows], dtype=np.float64),
-        columns=_uniform_columns(rows) or _sparse_columns(rows),
+        steps=np.array([row[0] for row in rows], dtype=np.int64),
+        times=np.array([row[1] for row in rows], dtype=np.float64),
+        columns=_columns(rows, rows_of_kinds(rows) if kinds is None else kinds),
         attempt=rows[0].attempt if rows else None,
         restarts=restarts,
         config=config,
     )
 
 
-def _uniform_columns(rows: Sequence[LogRow]) -> Sequence[Column]:
-    """The columns of rows that all have the same metrics in the same order; empty for other rows."""
-    names, labels = tuple(rows[0].values) if rows else (), rows[0].labels if rows else ()
-    if any(tuple(row.values) != names or row.labels != labels for row in rows):
-        return ()
-    values = np.array([tuple(row.values.values()) for row in rows], dtype=np.float64)
-    return tuple(
-        Column(key=SeriesKey(metric, labels), values=np.ascontiguousarray(values[:, index]))
-        for index, metric in enumerate(names)
-    )
-
-
-def _sparse_columns(rows: Sequence[LogRow]) -> Sequence[Column]:
-    """The columns of any rows."""
+def _columns(rows: Sequence[LogRow], kinds: RowsOfKinds) -> Sequence[Column]:
+    """The columns of some rows: for each name and label, of the rows that have it."""
     columns: dict[Labels, dict[str, tuple[list[int], list[float]]]] = {}
-    for index, row in enumerate(rows):
-        by_metric = columns.setdefault(row.labels, {})
-        for metric, value in row.values.items():
-            if metric not in by_metric:
-                by_metric[metric] = ([], [])
-            indices, values = by_metric[metric]
-            indices.append(index)
-            values.append(value)
+    for (labels, names), numbers in kinds.items():
+        values = [*chain.from_iterable([rows[number][2].values() for number in numbers])]
+        by_metric = columns.setdefault(labels, {})
+        for place, metric in enumerate(names):
+            of_rows, of_metric = by_metric.setdefault(metric, ([], []))
+            of_rows += numbers
+            of_metric += values[place :: len(names)]
     return tuple(
-        Column(
-            key=SeriesKey(metric, labels),
-            values=np.array(values, dtype=np.float64),
-            rows=None if len(indices) == len(rows) else np.array(indices, dtype=np.int64),
-        )
+        _column(SeriesKey(metric, labels), of_rows, values, len(rows))
         for labels, by_metric in columns.items()
-        for metric, (indices, values) in by_metric.items()
+        for metric, (of_rows, values) in by_metric.items()
     )
+
+
+def _column(key: SeriesKey, numbers: Sequence[int], values: Sequence[float], rows: int) -> Column:
+    """The column of a series with values in some rows, which are in order among those of one kind."""
+    in_rows, in_order = np.array(numbers, dtype=np.int64), np.array(values, dtype=np.float64)
+    if (in_rows[1:] < in_rows[:-1]).any():
+        order = np.argsort(in_rows)
+        in_rows, in_order = in_rows[order], in_order[order]
+    return Column(key=key, values=in_order, rows=None if len(in_rows) == rows else in_rows)
 
 
 def first_launch(rows: list[LogRow]) -> tuple[list[LogRow], list[LogRow]]:

@@ -38,6 +38,7 @@ from holter.ingest.errors import ProblemBuffer
 from holter.ingest.lines import read_text_block
 from holter.ingest.rows import LogRow, first_launch, row_from_json, row_to_json
 from holter.ingest.step_columns import LARGEST_STEP
+from holter.ingest.uncollected import uncollected
 from holter.types import Batch, Unreadable
 
 
@@ -89,19 +90,26 @@ class ConsoleReader:
         yield from self.ready()
         while (block := read_text_block(stream)) is not None:
             parsed, begin = ParsedLines(), stream.tell() - len(block)
-            size = self.parse(block, parsed, begin)
+            with uncollected():
+                size = self.parse(block, parsed, begin)
+                batches = self.batches(parsed)
+                first = next(batches, None)
             if size < len(block):
                 stream.seek(begin + size)
-            yield from self.batches(parsed)
+            if first is not None:
+                yield first
+                yield from batches
             yield from self.problems.drain()
         yield from self.batches(self.flush())
 
     def batches(self, parsed: ParsedLines) -> Iterator[Batch]:
         """The rows and settings, those of each launch in a batch; no batch if there are none."""
-        rows, self._ready = first_launch(parsed.rows)
-        if rows or parsed.config:
-            restarts = parsed.restarts or bool(rows and rows[0].begins)
-            yield self._repeats.batch(rows, config=parsed.config, restarts=restarts)
+        parsed.rows, self._ready = first_launch(parsed.rows)
+        if parsed.rows or parsed.config:
+            restarts = parsed.restarts or bool(parsed.rows and parsed.rows[0].begins)
+            batch = self._repeats.batch(parsed.rows, config=parsed.config, restarts=restarts)
+            parsed.rows = []  # so many objects are not kept until the next batch
+            yield batch
         yield from self.ready()
 
     def ready(self) -> Iterator[Batch]:

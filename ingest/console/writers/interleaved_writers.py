@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from math import isnan
+from operator import sub
 from typing import Any, NamedTuple
 from zlib import crc32
 
@@ -25,6 +26,8 @@ from holter.ingest.console.writers.row_kinds import MOST_HELD, PlacedRow, RowKin
 from holter.ingest.console.writers.training_count import MOST_TRAININGS, TrainingCount
 from holter.ingest.rows import LogRow, row_from_json, row_to_json
 
+_FEWEST_AT_ONCE = 16
+"""Rows that are looked at by their kinds: fewer are sooner one after another."""
 _MAX_KINDS = 32
 """Kinds of rows, by the names of their values, that are looked at."""
 _LONGEST_GAP = 4096
@@ -227,6 +230,8 @@ class InterleavedWriters:
 
     def add_lines(self, lines: UnlabelledRows) -> list[LogRow]:
         """The rows that are clear now. See `add`."""
+        if len(lines.rows) >= _FEWEST_AT_ONCE and (kinds := self._kinds_that_go_on(lines.rows)):
+            return self._go_on(lines, kinds)
         clear: list[LogRow] = []
         known: dict[tuple[str, ...], tuple[str, RowKind]] = {}
         is_holding = self.is_holding
@@ -247,6 +252,36 @@ class InterleavedWriters:
             kind.trainings.end = row.step
             clear.append(row if kind.trainings.number == 1 else kind.trainings.of_training(row))
         return clear
+
+    def _kinds_that_go_on(self, rows: Sequence[LogRow]) -> dict[str, tuple[RowKind, list[int]]]:
+        """The kinds of rows with the steps of each; none if one is not that of the only writer of its kind."""
+        steps: dict[tuple[str, ...], list[int]] = {}
+        for row in rows:
+            if (of_kind := steps.get(names := tuple(row[2]))) is None:
+                of_kind = steps[names] = []
+            of_kind.append(row[0])
+        kinds: dict[str, tuple[RowKind, list[int]]] = {}
+        for names, of_kind in steps.items():
+            kind = self._kinds.get(name := _kind_of(names))
+            if kind is None or name in kinds or not kind.goes_on_through(of_kind):
+                return {}
+            kinds[name] = kind, of_kind
+        return {} if self.is_holding else kinds
+
+    def _go_on(self, lines: UnlabelledRows, kinds: Mapping[str, tuple[RowKind, list[int]]]) -> list[LogRow]:
+        """The rows, all of which go on."""
+        rows = lines.rows
+        self._learn_distances(lines)
+        self._end, self._last = lines.ends[-1], _kind_of(tuple(rows[-1].values))
+        is_first = True
+        for kind, steps in kinds.values():
+            kind.advance_through(steps)
+            kind.trainings.end = steps[-1]
+            is_first &= kind.trainings.number == 1
+        if is_first:
+            return rows
+        trainings = {name: kind.trainings for name, (kind, _) in kinds.items()}
+        return [trainings[_kind_of(tuple(row.values))].of_training(row) for row in rows]
 
     def of_running(self, row: LogRow, *, is_same_launch: bool) -> LogRow:
         """A row of a step that is not complete, with the label of its training."""
@@ -362,9 +397,29 @@ class InterleavedWriters:
         """Note how much text, and how long a pause, is between a row and the one before."""
         if self._end is not None and start - self._end > self._gap:
             self._gap = min(start - self._end, _LONGEST_GAP)
-        if self._time is not None and row.time - self._time > (self._pause or -1.0):
-            # that between two launches is not usual
-            self._pause = min(row.time - self._time, self._usual_pause)
+        if self._time is not None and row.time == row.time:
+            self._learn_pause(row.time - self._time)
+
+    def _learn_distances(self, lines: UnlabelledRows) -> None:
+        """Note how much text, and how long a pause, is between some rows; the last one has the last time."""
+        ends = lines.ends if self._end is None else [self._end, *lines.ends]
+        starts = lines.starts[1:] if self._end is None else lines.starts
+        self._gap = max(self._gap, min(max(map(sub, starts, ends), default=0), _LONGEST_GAP))
+        times = [row[1] for row in lines.rows if row[1] == row[1]]
+        if not times:
+            return
+        if self._time is not None:
+            times.insert(0, self._time)
+        self._time = times[-1]
+        pauses = [*map(sub, times[1:], times)]
+        if max(pauses, default=-1.0) > (self._pause or -1.0):
+            for pause in pauses:
+                self._learn_pause(pause)
+
+    def _learn_pause(self, pause: float) -> None:
+        """Note a pause between two rows; that between two launches is not usual."""
+        if pause > (self._pause or -1.0):
+            self._pause = min(pause, self._usual_pause)
             self._usual_pause = _usual_pause(self._pause)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from holter.ingest.console.line.names_of_kinds import KindOfRows, NamesOfKinds
 from holter.ingest.console.stored_state import labels_from_json
-from holter.ingest.rows import LogRow, batch_from_rows
+from holter.ingest.rows import LogRow, RowsOfKinds, batch_from_rows, rows_of_kinds
 from holter.types import NO_CONFIG, Batch, Config, Labels, labels_of
 
 REPEAT = "repeat"
@@ -55,8 +55,9 @@ class RepeatedRows:
         """A batch of rows; see `batch_from_rows`. Rows that repeat a step have a label."""
         if restarts:
             self.forget()
-        batch = batch_from_rows(rows, config=config, restarts=restarts)
-        if not rows or self._is_of_later_steps(batch, rows):
+        kinds = rows_of_kinds(rows)
+        batch = batch_from_rows(rows, config=config, restarts=restarts, kinds=kinds)
+        if not rows or self._is_of_later_steps(batch, rows, kinds):
             return batch
         labelled = [*self._apart(rows)]
         if len(labelled) == len(rows) and all(map(is_, labelled, rows)):
@@ -86,17 +87,29 @@ class RepeatedRows:
             for each, values in by_number.items():
                 yield _with_number(row._replace(values=values), each)
 
-    def _is_of_later_steps(self, batch: Batch, rows: Sequence[LogRow]) -> bool:
-        """Whether all rows are of one kind and each is of a later step: so are nearly all of a large log."""
-        if any(column.rows is not None for column in batch.columns):
+    def _is_of_later_steps(self, batch: Batch, rows: Sequence[LogRow], kinds: RowsOfKinds) -> bool:
+        """Whether each value is of a later step than all before it of its name: so are nearly all of a log.
+
+        They are noted then.
+        """
+        known = [(self._kinds.get(kind), rows[numbers[-1]]) for kind, numbers in kinds.items()]
+        if any(last is None or last.numbers for last, _ in known):
             return False
-        kind, row = _kind_of(rows[0]), rows[-1]
-        last = self._kinds.get(kind)
-        if last is None or last.shared or len(row.values) < len(batch.columns) or rows[0].step <= last.step:
-            return False
-        if not (batch.steps[1:] > batch.steps[:-1]).all():
-            return False
-        last.step, last.number, last.values, last.is_provisional = row.step, 1, row.values, row.is_provisional
+        first_steps: dict[tuple[Labels, str], int] = {}
+        for column in batch.columns:
+            steps = batch.steps if column.rows is None else batch.steps[column.rows]
+            if not (steps[1:] > steps[:-1]).all():
+                return False
+            first_steps[column.key.labels, column.key.metric] = int(steps[0])
+        for (labels, names), of_kind in self._kinds.items():
+            if any(first_steps.get((labels, name), of_kind.step + 1) <= of_kind.step for name in names):
+                return False
+        for last, row in sorted(known, key=lambda each: each[1].step):
+            assert last is not None, "kinds that are all known"
+            last.step, last.number, last.values = row.step, 1, row.values
+            last.is_provisional = row.is_provisional
+            if last.shared:
+                self._names.note(row.labels, last)
         return True
 
     def _add(self, kind: _Kind, first: KindOfRows) -> None:

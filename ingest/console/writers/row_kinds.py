@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import nan
+from operator import gt, sub
 from typing import Any
 
 from holter.ingest.console.line.data_names import is_of_evaluation
@@ -250,6 +251,22 @@ class RowKind:
             self.missing = self.missing if difference == 0 else self.repeats - self.at_step
             self.at_step = 1 + self.at_step * (difference == 0)
         self.steps[0] = step
+
+    def goes_on_through(self, steps: Sequence[int]) -> bool:
+        """Whether rows at these steps are those of the only writer, without a doubt, each where `goes_on`."""
+        if not self.is_alone or self.repeats or steps[0] < self.steps[0]:
+            return False
+        is_behind_first = steps[0] > self.steps[0] or len(self.recent) > 1
+        return is_behind_first and not any(map(gt, steps, steps[1:]))
+
+    def advance_through(self, steps: Sequence[int]) -> None:
+        """The same as to `advance` to each of some steps at which it `goes_on_through`."""
+        rising = [*dict.fromkeys((self.steps[0], *steps))]
+        if len(rising) > 1:
+            least = min(map(sub, rising[1:], rising))
+            self.interval = min(self.interval or least, least)
+            self.recent = [*self.recent, *rising[1:]][-_MAX_LAG:]
+        self.steps[0] = rising[-1]
 
     def _begin_again(self, rows: list[PlacedRow]) -> list[PlacedRow]:
         self.left = self.steps[0] if len(self.steps) == 1 else None
