@@ -90,6 +90,11 @@ def note_step_without_epoch(step: int, state: DialectState) -> None:
     state["laps"] = _Passes(**{**_NO_PASSES, "step": step, "first": step})
 
 
+def forget_passes(state: DialectState) -> None:
+    """Count from the beginning: another training begins."""
+    state.pop("laps", None)
+
+
 def passes_before(state: DialectState) -> int:
     """The steps of all passes before this one."""
     return _passes(state)["before"]
