@@ -15,6 +15,8 @@ from holter.ingest.console.text.values import parse_numbers
 _KERAS_EPOCH = re.compile(r"^\s*Epoch (\d+)/(\d+)\s*$")
 _AROUND_EPOCHS = re.compile(r"(?i)\s*epoch \d+/\d+ ")
 """A bar of all epochs, of which it states one: `Epoch 1/5 ━━━━ 100% 0:00:11 loss: 0.5`."""
+_EPOCH_AHEAD = re.compile(r"(?i)\bepochs?[ :#(\[]{1,3}$")
+"""What is before the numbers of a line of an epoch, which is no bar: `[a] Epoch 1/5 - 12s - loss: 0.5`."""
 _OF_TRAINING = re.compile(r" - (?:val_|lr: |learning_rate: )")
 """What no bar of an evaluation has; a training of one epoch has no heading."""
 _LEFT = re.compile(r"(?:ETA: |\u2501 {0,4})(?:(?P<hours>\d{1,4}):)?(?P<minutes>\d{1,2}):\d\d\b")
@@ -78,6 +80,8 @@ def _bar(line: str, state: DialectState) -> LineResult:
     match = _KERAS.search(text)
     if match is None:
         return None
+    if _EPOCH_AHEAD.search(text[: match.start("at")]) is not None:
+        return parse_plain_line(text, state)
     # `53/52` where a script asks for a fraction of a batch
     if int(match["at"]) < int(match["total"]):
         return _running(match, text, state)

@@ -13,7 +13,8 @@ from typing import Any
 from holter.ingest.console.headings.training_sections import section_labels
 from holter.ingest.console.line.line_counters import Counter
 from holter.ingest.console.line.line_shapes import LineShape
-from holter.ingest.console.line.line_words import WRITERS
+from holter.ingest.console.line.line_words import REPEATED_TRAININGS, WRITERS
+from holter.ingest.console.steps.step_without_epoch import forget_passes
 from holter.types import Labels, labels_of
 
 _PARTS = frozenset({"category", "class", "client", "player"})
@@ -45,6 +46,16 @@ def labels_of_line(shape: LineShape, numbers: list[str], axis: dict[str, Any]) -
         if word not in WRITERS or number != axis.setdefault("about", {}).setdefault(word, number):
             labels[word] = number
     return labels_of(labels) if labels else None
+
+
+def note_training(shape: LineShape, numbers: list[str], axis: dict[str, Any]) -> None:
+    """Note of which of several trainings a line is: the steps of another one begin anew."""
+    if shape.row is None or shape.row.name not in REPEATED_TRAININGS:
+        return
+    training = [shape.row.name, numbers[shape.row.index]]
+    if axis.get("row", training) != training:
+        forget_passes(axis)
+    axis["row"] = training
 
 
 def is_of_other_writer(shape: LineShape, labels: Labels | None) -> bool:

@@ -64,7 +64,9 @@ QUALIFIERS = frozenset(
      "beginning", "entering", "online", "local", "trained",
      "federated", "communication", "comm", "fl"}
 )  # fmt: skip
-COUNTED_ROWS = frozenset({"client", "fold", "trial", "subject", "run", "task"})
+REPEATED_TRAININGS = frozenset({"fold", "trial", "subject", "run", "split", "experiment", "repetition"})
+"""Words before the number of a training that is done again from the beginning."""
+COUNTED_ROWS = REPEATED_TRAININGS | {"client", "task"}
 ROWS = COUNTED_ROWS | {"class", "dataset", "agent", "domain", "player", "speaker", "horizon"}
 """Words before a number that tells one of several apart, each with lines of its own."""
 ROWS_AHEAD = ROWS | {"seed", "model"}

@@ -37,6 +37,8 @@ _WAITING = "initial results"
 _FIRST = "first with initial results"
 _MOST_BETWEEN = 1
 """Lines without any metric between a heading and the results below it."""
+_LEAST_NAMES = 2
+"""Names that a line above has in common with the first record by no chance."""
 _SIGNS = re.compile(r"[\W_]+")
 
 
@@ -57,10 +59,13 @@ def initial_results(line: str, known: KnownLine, touching: int, state: DialectSt
         return []
     if shape.split or ENDS.search(line) is not None:
         return []
-    found = _results([LineAbove(*each) for _, each in above["lines"]])
+    lines = [LineAbove(*each) for _, each in above["lines"]]
+    found = _results(lines)
     counts = counts_of(shape, known.numbers)
-    right_above = [LineAbove(*each) for _, each in above["lines"][-touching:]] if touching else []
-    if not (found and counts) or _may_be_of(known, found, right_above):
+    if found and _may_be_of(known, found, lines[len(lines) - touching :]):
+        found = []
+    found = found or _of_same_names(known, lines)
+    if not (found and counts):
         return []
     number, _ = counts.get(Counter.EPOCH) or counts[min(counts)]
     begins = number <= LAST_OF_FIRST or above.get("begins", False)
@@ -144,6 +149,16 @@ def _may_be_of(record: KnownLine, found: Sequence[LineAbove], right_above: Seque
     of_lines = {measure for line in right_above for measure in _measures(_shape(line))}
     is_other_part = bool(of_lines) and of_lines.isdisjoint(_measures(record.shape))
     return is_other_part or all(map(_is_bare, found))
+
+
+def _of_same_names(record: KnownLine, lines: Sequence[LineAbove]) -> list[LineAbove]:
+    """The only values above a record, if they have the names of all of its own, one of an evaluation."""
+    measured = [line for line in lines if _shape(line).metrics]
+    names = [field.name for field in record.shape.metrics]
+    if len(measured) != 1 or len(names) < _LEAST_NAMES or not any(map(is_of_evaluation, names)):
+        return []
+    is_same = [field.name for field in _shape(measured[0]).metrics] == names
+    return measured if is_same and not shares_value(record, measured) else []
 
 
 def _is_bare(line: LineAbove) -> bool:

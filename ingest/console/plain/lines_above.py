@@ -33,6 +33,12 @@ from holter.ingest.console.plain.kept_lines import (
 )
 from holter.ingest.console.plain.notes_above import has_note, holds_note, note_due, remaining_note
 from holter.ingest.console.plain.plain_line import counts_of
+from holter.ingest.console.plain.results_again import (
+    forget_results,
+    has_results_above,
+    keep_results,
+    results_due_before,
+)
 from holter.ingest.console.steps.lines_of_epochs import MOST_LINES_OF_EPOCH
 from holter.ingest.console.steps.step_axis import known_axis, position
 from holter.ingest.console.steps.unnumbered_rows import note_rows
@@ -46,7 +52,8 @@ _LONGEST_LINE_END = 2
 
 def may_wait(state: DialectState) -> bool:
     """Whether lines may be read later than they come: no counter was seen yet, or it is known."""
-    return "above" in state or "placed" not in state or is_waiting(state) or has_note(state)
+    is_open = "above" in state or "placed" not in state
+    return is_open or is_waiting(state) or has_note(state) or has_results_above(state)
 
 
 def has_waiting(state: DialectState) -> bool:
@@ -64,6 +71,13 @@ def lines_due_before(line: str, start: int, state: DialectState) -> list[LineAbo
         return note
     if is_waiting(state) and (initial := results_before_steps(line, state)):
         return initial
+    due = _lines_due(line, start, state)
+    forget_results(due, state)
+    return due or (results_due_before(line, state) if has_results_above(state) else [])
+
+
+def _lines_due(line: str, start: int, state: DialectState) -> list[LineAbove]:
+    """The same for lines that are read at the counter below them, or above all others."""
     above = state.get("above")
     if above is None:
         return []
@@ -148,6 +162,8 @@ def lines_due_behind(
         if not (has_values or known.shape.counters):
             _keep(known, place, state)
         return []
+    if above is not None and "placed" not in state and "templates" not in above:
+        keep_results(above["lines"], known, state)
     state["placed"] = True
     if above is None:
         return []

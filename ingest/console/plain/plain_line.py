@@ -8,7 +8,12 @@ from math import isfinite
 from typing import Any
 
 from holter.ingest.console.dialect import DialectState, LineValues
-from holter.ingest.console.headings.line_labels import is_of_other_writer, labels_of_line, note_epoch_about
+from holter.ingest.console.headings.line_labels import (
+    is_of_other_writer,
+    labels_of_line,
+    note_epoch_about,
+    note_training,
+)
 from holter.ingest.console.headings.numbered_stages import is_stage
 from holter.ingest.console.headings.training_sections import (
     enter_section,
@@ -113,6 +118,7 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
         counts = as_epoch(counts, axis)
         name_stage(_stage_of(shape, numbers), axis)
         enter_section(counts, axis)
+        note_training(shape, numbers, axis)
     if shape.about is not None or "epoch about" in axis:
         note_epoch_about(shape, counts, axis)
     if not shape.is_record:

@@ -2,7 +2,7 @@
 
 They may be those of several processes, which are at the same step, or of batches, of which each is a step of
 its own. It is known once the second epoch begins, or there are more lines than processes print. Until then
-the first line alone has a step for certain.
+the first line alone has a step for certain, unless a single line of a step is above it (`lone_steps`).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.steps.alike_lines import note_alike
 from holter.ingest.console.steps.lines_of_epochs import note_uncounted
+from holter.ingest.console.steps.lone_steps import is_undecided, moved_lines
 from holter.ingest.console.steps.step_axis import (
     known_axis,
     lines_of_first_epoch,
@@ -73,6 +74,8 @@ class FirstEpoch:
     def is_open(self, state: DialectState, *, counts_lines: bool) -> bool:
         """Whether the next line may be held back: it `counts_lines`, or such a line is above it."""
         axis = known_axis(state)
+        if is_undecided(axis):
+            return True
         return may_count_lines(axis) if counts_lines else lines_of_first_epoch(axis) > 0
 
     def holds(self, record: Record, line: str, state: DialectState, *, has_one_writer: bool) -> bool:
@@ -82,6 +85,9 @@ class FirstEpoch:
         """
         axis = known_axis(state)
         lines = lines_of_first_epoch(axis) - 1
+        if is_undecided(axis) and len(self._held) < _MOST_HELD:
+            self._held.append((max(lines, 0), record))
+            return True
         if lines < 0 or not record.is_unlabelled:
             return False
         note_alike(line, record.rows[0], axis, has_one_writer=has_one_writer)
@@ -98,7 +104,9 @@ class FirstEpoch:
         if not self._held:
             return []
         axis = known_axis(state)
-        if lines_of_first_epoch(axis):
+        if (moved := moved_lines(axis)) is not None:
+            return [_at_end(record, *moved) for record in self.release()]
+        if is_undecided(axis) or lines_of_first_epoch(axis):
             return []
         return self.release(is_counted="counted" in axis)
 
@@ -111,3 +119,17 @@ class FirstEpoch:
             record._replace(rows=[row._replace(step=row.step + lines) for row in record.rows])
             for lines, record in held
         ]
+
+
+def _at_end(record: Record, step: int, end: int, names: Sequence[str]) -> Record:
+    """A record; at this step it is at the end of its epoch, with the means of values of these names."""
+    rows = [
+        row._replace(
+            step=end,
+            values={f"epoch/{name}" if name in names else name: value for name, value in row.values.items()},
+        )
+        if row.step == step
+        else row
+        for row in record.rows
+    ]
+    return record._replace(rows=rows)

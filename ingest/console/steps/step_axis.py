@@ -14,6 +14,12 @@ from holter.ingest.console.line.line_counters import Counter
 from holter.ingest.console.steps.epochs_of_bars import end_epoch_of_bars
 from holter.ingest.console.steps.evaluated_parts import end_evaluation, end_parts, is_heading_of_evaluation
 from holter.ingest.console.steps.lines_of_epochs import MOST_LINES_OF_EPOCH, count_line, note_uncounted
+from holter.ingest.console.steps.lone_steps import (
+    end_at_step,
+    is_undecided,
+    note_end,
+    step_within_epoch,
+)
 from holter.ingest.console.steps.other_units import forget_unit, is_of_other_unit
 from holter.ingest.console.steps.round_steps import (
     counts_through_rounds,
@@ -95,6 +101,9 @@ def forget_position(state: DialectState) -> None:
         "epochs of bars",
         "bars begun",
         "names epochs",
+        "may end",
+        "ends at",
+        "lone step",
     ):
         state.pop(name, None)
     note_left(state)
@@ -172,7 +181,7 @@ def training_steps(
     """The steps of several lines of the training that count the same; `columns` has the counts of each."""
     first = {counter: counts[0] for counter, counts in columns.items()}
     is_line_by_line = (is_in_round(state) and Counter.EPOCH in columns) or (has_outer_step(state) and columns)
-    if is_line_by_line or is_of_other_unit(first, state):
+    if is_line_by_line or is_of_other_unit(first, state) or _may_be_lone(first, state):
         rows = (dict(zip(columns, counts, strict=True)) for counts in zip(*columns.values(), strict=True))
         return [step for counts in rows if (step := training_step(counts, state, kind)) is not None]
     epochs, inner = columns.get(Counter.EPOCH), columns.get(Counter.STEP) or columns.get(Counter.BATCH)
@@ -303,11 +312,18 @@ def is_end_of_epoch(counts: Counts, state: DialectState, kind: str = "") -> bool
     return not counts.keys() - {Counter.EPOCH} and has_steps(state, kind)
 
 
+def _may_be_lone(counts: Counts, state: DialectState) -> bool:
+    """Whether a line that counts steps and no epoch may be one within epochs that were counted so far."""
+    if not counts.keys().isdisjoint((Counter.EPOCH, Counter.GLOBAL_STEP)):
+        return False
+    return is_undecided(state) or ("lines" in state and not has_steps(state))
+
+
 def counts_on(state: DialectState) -> bool:
     """Whether lines that count steps and no epoch are at these: no line above states more."""
     if not state.keys().isdisjoint(("announced", "bar", "ended", "evaluated since")):
         return False
-    return not passes_before(state)
+    return not (passes_before(state) or _may_be_lone({}, state))
 
 
 def note_last_step(step: int, state: DialectState) -> None:
@@ -465,6 +481,10 @@ def _step(counts: Counts, state: DialectState, kind: str = "") -> int | None:
     if inner is not None:
         state["names epochs"] = Counter.EPOCH in counts
     epoch = counts.get(Counter.EPOCH) or state.get("announced")
+    if inner is not None and _may_be_lone(counts, state):
+        if not is_undecided(state) and (step := step_within_epoch(inner[0], state)) is not None:
+            return step
+        end_at_step(state)
     if inner is not None and inner[1]:
         state["total"] = inner[1]
     if inner is not None and epoch is not None:
@@ -497,7 +517,9 @@ def _step_of_epoch(number: int, epochs: int, state: DialectState, kind: str) -> 
         is_other = number > announced or number < announced - 1
         if is_other and total == epochs:  # what was above states nothing of lines below
             state["announced"] = [number, epochs]
-        return count_line(number, state, kind)
+        step = count_line(number, state, kind)
+        note_end(number, step, state)
+        return step
     end_epoch(number, state)
     if "bar" in state and not is_in_round(state):
         end_epoch_of_bars(number, epochs, state)

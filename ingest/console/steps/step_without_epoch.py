@@ -21,9 +21,11 @@ class _Passes(TypedDict):
     stride: int
     """Between the last two lines."""
     counts_batches: bool
+    is_alone: bool
+    """Whether the pass has one step so far."""
 
 
-_NO_PASSES = _Passes(before=0, step=0, total=0, first=0, stride=0, counts_batches=False)
+_NO_PASSES = _Passes(before=0, step=0, total=0, first=0, stride=0, counts_batches=False, is_alone=False)
 
 
 def step_without_epoch(step: int, total: int, state: DialectState, *, is_batch: bool) -> int:
@@ -33,25 +35,30 @@ def step_without_epoch(step: int, total: int, state: DialectState, *, is_batch: 
     So is one after the end by itself unless opening lines came again, and a batch behind an evaluation: a
     launch mostly prints something before its first step. So is a step from the first one on behind batches
     of an evaluation, if nothing was trained behind an earlier one without that. Lines are as far apart as
-    the last.
+    the last. The only step of a pass that comes again behind a line of an epoch is of the next one.
     """
     known = _passes(state)
     state.setdefault("begins at", step)
     before, last, first, stride = known["before"], known["step"], known["first"], known["stride"]
     if not last or not total:
         first, stride = step, 0
-    if step < last:
+    was_alone = known.get("is_alone", False)  # earlier versions stored less
+    is_again = was_alone and "ended" in state and step == last
+    is_alone = "laps" not in state or (was_alone and step == last)
+    if step < last or is_again:
         may_begin = "may begin" in state
         is_next = "ended" in state or (total and (is_batch or "opening" in state or not may_begin))
         is_evaluated = "evaluated since" in state and (is_batch or _follows_pass(step, state))
         is_next = (is_next or is_evaluated) and not (is_batch and may_begin)
         is_begin = step <= max(first, total // 2)  # else it is that of a slower process
-        ends = known["total"] == total and last + max(1, total // 10, stride) >= total
+        ends = is_again or last + max(1, total // 10, stride) >= total
+        ends &= known["total"] == total
         if is_next and is_begin and ends:
             # from 0 to the total has one more
             before += total + (step == 0 and last == total) if total else last + (step == 0)
+            is_alone = True
         elif may_begin:
-            before = 0  # nothing of the launch before counts
+            before, is_alone = 0, True  # nothing of the launch before counts
     else:
         if "evaluated since" in state and last:
             state["trains on"] = True
@@ -64,6 +71,7 @@ def step_without_epoch(step: int, total: int, state: DialectState, *, is_batch: 
         first=first,
         stride=stride,
         counts_batches=is_batch and total > 0,
+        is_alone=is_alone,
     )
     return before + step
 
@@ -79,7 +87,12 @@ def _follows_pass(step: int, state: DialectState) -> bool:
 
 def note_step_without_epoch(step: int, state: DialectState) -> None:
     """Note the last of some steps, which lines counted from the beginning of the launch on."""
-    state["laps"] = _Passes(before=0, step=step, total=0, first=step, stride=0, counts_batches=False)
+    state["laps"] = _Passes(**{**_NO_PASSES, "step": step, "first": step})
+
+
+def forget_passes(state: DialectState) -> None:
+    """Count from the beginning: another training begins."""
+    state.pop("laps", None)
 
 
 def passes_before(state: DialectState) -> int:

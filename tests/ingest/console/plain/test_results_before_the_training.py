@@ -12,7 +12,7 @@ from holter.ingest import formats
 from holter.types import SeriesKey
 from tests.support.log_runs import assert_steps, read_log, steps_of
 
-N = range(1, 6)
+N, N0 = range(1, 6), range(5)
 EPOCHS = "".join(f"Epoch {n}: train loss {2 - n / 8}, val loss {2.25 - n / 8}\n" for n in N)
 TRAINED = {"train loss": [*N], "val loss": [*N]}
 
@@ -163,3 +163,48 @@ def test_that_of_each_launch_has_its_name_above_an_epoch_0(tmp_path: Path) -> No
     run = read_log(tmp_path, "".join(f"Starting training\nval loss: 3.{n}\n{epochs}" for n in (1, 2)))
     found = run.data.series[SeriesKey("initial/val loss")]
     assert (found.attempt.tolist(), found.value.tolist()) == ([0, 1], [3.1, 3.2])
+
+
+AGAIN: dict[str, tuple[str, dict[str, list[int]]]] = {
+    "a result behind each epoch": (
+        "Accuracy on the test images: 12.5%\n"
+        + "".join(f"Epoch {n}, Loss: 2.{n}\nAccuracy on the test images: 5{n}.5%\n" for n in N),
+        {"Loss": [*N], "Accuracy on the test images": [0, *N]},
+    ),
+    "results now and then between steps": (
+        "PSNR: 9.5, SSIM: 0.25\n"
+        + "".join(
+            f"iter {n * 50}, loss: 0.{n:02}1\n" + f"PSNR: 2{n}.5, SSIM: 0.5{n}\n" * (n % 4 == 0)
+            for n in range(1, 13)
+        ),
+        {"loss": [*range(50, 650, 50)], "PSNR": [0, 200, 400, 600], "SSIM": [0, 200, 400, 600]},
+    ),
+    "results below one another, above the epoch 0": (
+        "mAP: 0.01\nrecall: 0.02\n"
+        + "".join(f"Epoch {n}\nloss: 2.{n}\nmAP: 0.{n}\nrecall: 0.3{n}\n" for n in N0),
+        {
+            **{name: [*N0] for name in ("loss", "mAP", "recall")},
+            **{f"initial/{name}": [0] for name in ("mAP", "recall")},
+        },
+    ),
+    "the values of each epoch": (
+        f"train loss 2.25, val loss 2.5\n{EPOCHS}",
+        {"train loss": [0, *N], "val loss": [0, *N]},
+    ),
+    "the rest of another text": (
+        "PSNR: 9.5\n"
+        + "".join(f"iter {5000 + n * 50}, loss: 0.{n:02}1\n" + f"PSNR: 2{n}.5\n" * (n % 3 == 0) for n in N),
+        {"loss": [*range(5050, 5300, 50)], "PSNR": [5150]},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", AGAIN)
+def test_results_of_which_the_like_come_again_are_at_the_step_0(
+    tmp_path: Path, reading: Any, case: str
+) -> None:
+    text, expected = AGAIN[case]
+    assert_steps(tmp_path, f"Using device: cpu\n{text}", expected)
+    content = text.encode()
+    chosen, complete = reading.format_of("train.log", content), reading.read_complete("train.log", content)
+    assert reading.read_restarted("train.log", content, every=1, chosen=chosen).points == complete.points

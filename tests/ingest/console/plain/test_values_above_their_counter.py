@@ -116,12 +116,12 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
     ),
     "an accuracy before the training and behind each step": (
         "accuracy: 0.1\n" + "".join(f"step: {n}, loss: 9.{n}\naccuracy: 0.{n}\n" for n in N),
-        {"accuracy": [*N], "loss": [*N]},
+        {"accuracy": [*N], "loss": [*N], "initial/accuracy": [0]},
     ),
     "losses before the first step, which announces those below it": (
         "Train loss: 9.5\nTest loss: 9.6\n"
         + "".join(f"Step {n} of 40:\nTrain loss: 1.{n}\nTest loss: 2.{n}\n" for n in N),
-        {"Train loss": [*N], "Test loss": [*N]},
+        {"Train loss": [*N], "Test loss": [*N], "initial/Train loss": [0], "initial/Test loss": [0]},
     ),
     "values above each hundredth step": (
         "".join(f"loss: 2.{n}\nmean reward: 0.{n}\nstep: {100 * n}\n" for n in range(1, 7)),

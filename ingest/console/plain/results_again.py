@@ -1,0 +1,75 @@
+"""Results above the first line that counts whose like come again below later ones: of the untrained model.
+
+`PSNR: 9.5` above `iter 100: loss 0.5`, and again behind `iter 500`. Nothing says that the first of them is of
+an evaluation, but it is as much one as the others: it is at the step 0, with a name of its own where that has
+values as well. Where values belong to a counter below them, `lines_above` reads them there.
+"""
+
+from __future__ import annotations
+
+from collections import Counter as Tally
+from collections.abc import Sequence
+from typing import Any
+
+from holter.ingest.console.dialect import DialectState
+from holter.ingest.console.line.line_counters import Counter
+from holter.ingest.console.plain.kept_lines import (
+    LAST_OF_FIRST,
+    KnownLine,
+    LineAbove,
+    is_result,
+    is_training,
+    known_line,
+)
+from holter.ingest.console.plain.plain_line import counts_of
+from holter.ingest.console.steps.step_axis import known_axis, position
+
+_KEPT = "results again"
+_MOST_LINES = 1024
+"""Lines behind the first counter up to which results are looked for."""
+
+
+def has_results_above(state: DialectState) -> bool:
+    """Whether results above the first line that counts are kept."""
+    return _KEPT in state
+
+
+def keep_results(lines: Sequence[Any], first: KnownLine, state: DialectState) -> None:
+    """Keep the results among the lines above the first one that counts, those that came once."""
+    counts = counts_of(first.shape, first.numbers)
+    if not counts:
+        return
+    times = Tally(template for template, _ in lines)
+    shapes = {template: known_line(LineAbove(*line).message).shape for template, line in lines}
+    kept = {
+        str(template): line
+        for template, line in lines
+        if times[template] == 1 and is_result(shapes[template]) and not shapes[template].is_settings
+    }
+    # losses of a training alone are those of its first steps
+    if not all(is_training(shapes[int(template)]) for template in kept):
+        number, _ = counts.get(Counter.EPOCH) or counts[min(counts)]
+        state[_KEPT] = {"lines": kept, "first": number, "left": _MOST_LINES}
+
+
+def results_due_before(line: str, state: DialectState) -> list[LineAbove]:
+    """The results that came above the first counter in the words of this line, which is below later ones."""
+    kept = state[_KEPT]
+    kept["left"] -= 1
+    found = kept["lines"].pop(str(known_line(line).template), None)
+    if not kept["lines"] or not kept["left"]:
+        del state[_KEPT]
+    last = position(known_axis(state))
+    is_begin = kept["first"] <= LAST_OF_FIRST or (last is not None and last >= 2 * kept["first"])
+    if found is None or not is_begin:
+        return []
+    return [LineAbove(*found)._replace(is_initial=True, is_renamed=kept["first"] == 0)]
+
+
+def forget_results(lines: Sequence[LineAbove], state: DialectState) -> None:
+    """Forget results of which some lines were read at a counter."""
+    if _KEPT in state and lines:
+        read = {each.start for each in lines}
+        kept = state[_KEPT]["lines"]
+        if any(LineAbove(*each).start in read for each in kept.values()):
+            del state[_KEPT]

@@ -1,0 +1,49 @@
+"""Lines that name the number of their training: a fold, a run, a split."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.log_runs import assert_steps
+
+OPENING = "Using device: cuda\nReading the samples of data/heart\n"
+E, K = range(1, 4), (1, 2, 3)
+
+CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
+    "steps with a total that begin anew with each": (
+        "".join(f"Run {k} [{s}/40] mae: 2.{k}{s}\n" for k in K for s in range(10, 50, 10)),
+        {f"mae/run={k}": [10, 20, 30, 40] for k in K},
+    ),
+    "batches of an epoch in brackets": (
+        "".join(f"[Fold {k}] [{e}][{b}/20] loss: 1.{k}{e}{b}\n" for k in K for e in E for b in (10, 20)),
+        {f"loss/fold={k}": [10, 20, 30, 40, 50, 60] for k in K},
+    ),
+    "results behind their steps": (
+        "".join(
+            "".join(f"Trial {k} step {s}/40 loss: 2.{k}{s}\n" for s in (20, 40))
+            + f"Trial {k} val acc 0.{k}\n"
+            for k in K
+        ),
+        {f"loss/trial={k}": [20, 40] for k in K} | {f"val acc/trial={k}": [40] for k in K},
+    ),
+    "a split before an epoch": (
+        "".join(f"Split {k}, epoch {e}/3, loss 2.{k}{e}, auc 0.{k}{e}\n" for k in K for e in E),
+        {f"{name}/split={k}": [*E] for k in K for name in ("loss", "auc")},
+    ),
+    "an epoch between the names of the fold and of the time, as Keras prints it": (
+        "".join(
+            f"[Fold {k}/3] Epoch {e}/3 - 12s - loss: 1.{k}{e} - val_loss: 1.{e}{k}\n" for k in K for e in E
+        ),
+        {f"{name}/fold={k}": [*E] for k in K for name in ("loss", "val_loss")},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_trainings_of_which_lines_state_the_number_are_series_from_their_first_step(
+    tmp_path: Path, case: str
+) -> None:
+    text, expected = CASES[case]
+    assert_steps(tmp_path, OPENING + text, expected)
