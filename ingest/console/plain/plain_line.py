@@ -412,6 +412,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     belongs = (
         *("announced" in axis, "epoch" in axis, evaluating, shape.is_summary, "evaluated at" in axis),
         *(is_report(shape), is_result(parts, shape, axis), has_pairs_alone(parts), is_row),
+        is_run and any(is_metric_name(name) and not is_setting(name) for name in names),
         *(bool(numbered_row(parts, shape)), ends_epoch(line, names)),
         # `Task 1 accuracy: 0.5` behind the last epoch
         shape.row is not None and "step" in axis and any(is_metric_name(name) for name in names),
