@@ -16,6 +16,7 @@ from holter.ingest.console.dialect import (
 )
 from holter.ingest.console.launches.launch_records import LaunchRecords, has_steps_of_training
 from holter.ingest.console.launches.stated_settings import StatedSettings
+from holter.ingest.console.line.class_rows import named_by_class
 from holter.ingest.console.line.line_settings import is_setting
 from holter.ingest.console.parsed_kind import EXPECTED, parse_found
 from holter.ingest.console.parsed_lines import ParsedLines
@@ -52,6 +53,7 @@ class ConsoleReader:
 
     def __init__(self, dialect: ConsoleDialect, state: Mapping[str, Any]) -> None:
         self._search, self._kinds = BlockSearch(dialect.kinds), dialect.kinds
+        self._numbers = {kind: number for number, kind in enumerate(self._kinds)}
         self._states = ProcessStates(state.get("memories", {}))
         self._series = ProcessSeries(state)
         self._settings = StatedSettings(state)
@@ -253,14 +255,15 @@ class ConsoleReader:
             if isinstance(item, LineSettings):
                 self._add_settings(item, kind, line, parsed)
             elif item is not None and item.values and self._is_storable(item.step, found.start):
-                self._add_values(item, found, line, state, parsed)
+                named = item._replace(values=named_by_class(item.values, state))
+                self._add_values(named, found, line, state, parsed)
                 is_record |= not kind.is_apart
         return is_record
 
     def _parse(self, found: FoundLine, line: CleanLine, state: DialectState) -> LineResult:
         """What one line holds; None as well if it cannot be parsed."""
         try:
-            return parse_found(found.kind, found.line, found.start, line, state)
+            return parse_found(found.kind, self._numbers, found.line, found.start, line, state)
         except Exception as error:
             self.problems.add_failure(f"byte {found.start}", EXPECTED, error)
             return None

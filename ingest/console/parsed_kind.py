@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from holter.ingest.console.dialect import DialectState, LineKind, LineResult
+from holter.ingest.console.line.class_rows import with_class
 from holter.ingest.console.plain.result_blocks import LARGEST_GAP
 from holter.ingest.console.text.prefixes import CleanLine
 
@@ -13,13 +16,24 @@ _LINES_IN_GAP = 3
 
 
 def parse_found(
-    kind: LineKind, printed: bytes, start: int, line: CleanLine, state: DialectState
+    kind: LineKind,
+    kinds: Mapping[LineKind, int],
+    printed: bytes,
+    start: int,
+    line: CleanLine,
+    state: DialectState,
 ) -> LineResult:
     """What a line holds that begins at the byte `start`; lines of blocks find whether they are near the last.
 
-    Raises what the kind does for a line that it cannot parse.
+    `kinds`: those of the dialect, in their order, with their numbers. Raises what the kind does for a line
+    that it cannot parse.
     """
     text = kind.parsed_text(printed, line)
+    # lines with a position, which begin launches, are no rows of classes, and may be read in columns
+    if kind.any_program and kind.begin_launch is None and kind in kinds:
+        text, number = with_class(text, kinds[kind], start, len(printed), state)
+        if number != kinds[kind]:
+            kind = next((each for each, of_each in kinds.items() if of_each == number), kind)
     if kind.in_blocks:
         around = _LINES_IN_GAP * (len(printed) - len(line.message.encode(errors="replace")))
         state["is near"] = start - state.get("end", start) <= LARGEST_GAP + around

@@ -1,6 +1,7 @@
 """Results of an evaluation below `***** Eval results *****`, in the order of their names.
 
-The step is among them (`global_step = 500`): results before it wait for it, those behind it follow.
+The step is among them (`global_step = 500`): results before it wait for it, those behind it follow. Where
+none states it, they are at that of the heading, which may name what was evaluated: `Eval results sst-2`.
 """
 
 from __future__ import annotations
@@ -13,10 +14,14 @@ from holter.ingest.console.line.line_settings import is_setting
 from holter.ingest.console.line.line_words import DATA_SPLIT
 from holter.ingest.console.plain.metrics_of_epoch import parse_metrics_of_epoch
 from holter.ingest.console.search.pattern_search import LinearPattern
+from holter.ingest.console.steps.step_axis import position
 from holter.ingest.console.text.values import parse_number, parse_time
 from holter.ingest.metric_names import is_metric_name
 
-_HEADING = re.compile(r"\*{5} ?(?P<data>[A-Za-z]+) results ?(?P<step>\d{1,15})? ?\*{5}")
+_HEADING = re.compile(
+    r"\*{5} ?(?P<data>[A-Za-z]+) results ?(?:(?:checkpoint-)?(?P<step>\d{1,15})"
+    r"|(?:(?:on|for|of) )?(?P<subject>[A-Za-z][\w.-]{0,40}))? ?:? ?\*{5}"
+)
 _RESULT = re.compile(r"(?:^|[\s>:-])(?P<name>[A-Za-z][\w@/.-]{0,60}) = (?P<value>[-+]?[\w.+-]{1,40})\s*$")
 _NAMES_BEFORE = re.compile(r"\b([A-Za-z][\w@/.-]{0,60}) = [-+]?\d")
 """The names of other numbers in a line that ends as a result does: `cls_loss = 4.8, kernel_norm = 10.5`."""
@@ -31,9 +36,11 @@ def _begin(line: str, state: DialectState) -> LineResult:
         return None
     left = _release(state)
     found = DATA_SPLIT.fullmatch(match["data"])
+    data = match["data"].lower() if found is not None and found[2] else ""
     state["results"] = {
-        "data": match["data"].lower() if found is not None and found[2] else "",
+        "data": f"{data}/{match['subject']}".lstrip("/") if match["subject"] else data,
         "step": int(match["step"]) if match["step"] else None,
+        "at": position(state.get("plain lines", {})),
         "values": {},
         "names": [],
     }
@@ -74,18 +81,20 @@ def _results(results: dict[str, object], step: int, line: str = "") -> LineValue
 
 
 def _release(state: DialectState) -> list[LineValues]:
-    """The results whose step nothing states: at the last one of the training."""
-    results, step = state.pop("results", None), state.get("plain lines", {}).get("step")
-    if results is None or step is None:
+    """The results whose step nothing states: at that of the training above their heading."""
+    results, last = state.pop("results", None), state.get("plain lines", {}).get("step")
+    if results is None or last is None:
         return []
-    found = _results(results, int(step))
-    return [found] if found is not None else []
+    at = results.get("at")
+    found = _results(results, int(last if at is None else at))
+    return [found._replace(is_late=found.step < last)] if found is not None else []
 
 
 EVALUATION_RESULTS = (
     LineKind(
         pattern=LinearPattern(
-            rb"\*{5} ?(?:[Ee]val|[Dd]ev|[Tt]est|[Vv]alid)\w{0,10} results ?\d{0,15} ?\*{5}"
+            rb"\*{5} ?(?:[Ee]val|[Dd]ev|[Tt]est|[Vv]alid)\w{0,10} results"
+            rb"(?: (?:on |for |of )?[\w.-]{1,60})? ?:? ?\*{5}"
         ),
         parse=_begin,
         any_program=True,

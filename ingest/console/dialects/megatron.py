@@ -11,9 +11,13 @@ from holter.ingest.console.text.values import parse_number, parse_time
 
 _ITERATION = re.compile(r"\biteration\s+(\d+)\s*/\s*\d+")
 _VALIDATION = re.compile(
-    r"(?P<split>validation|valid|test) (?:loss|results) at "
-    r"(?:iteration (?P<step>\d+)|the end of training[^|]*)"
+    r"(?<![\w.-])(?P<split>[A-Za-z][\w.-]{0,40}) (?:loss|results)"
+    r" (?:at (?:(?:iteration|step) (?P<step>\d{1,15})"
+    r"|the end of training)(?: (?:for|on) (?P<of>[\w. -]{1,60}))?|on (?P<name>[\w. -]{1,60}))[^|\n]{0,100}\|"
 )
+_DATA = re.compile(r"(?:the )?(?P<split>val|valid|validation|test)(?: (?:set|data|dataset|split))?")
+_VALID = frozenset({"val", "valid"})
+"""Other words for the validation."""
 _CHECKPOINT = re.compile(
     r"successfully (?P<verb>saved|loaded) checkpoint from .{0,1000}?\biteration\s+(?P<step>\d+)"
 )
@@ -32,12 +36,18 @@ def _training(line: str, state: DialectState) -> LineValues | None:
 
 
 def _validation(line: str, state: DialectState) -> LineValues | None:
-    """` validation loss at iteration 1000 | lm loss value: 2.1E+00 | lm loss PPL: 8.1E+00 |`."""
+    """` validation loss at iteration 1000 | lm loss value: 2.1E+00 | lm loss PPL: 8.1E+00 |`.
+
+    Those of a data set, ` validation results on LAMBADA | avg accuracy: 0.3 |`, are at the last iteration.
+    """
     match = _VALIDATION.search(line)
     if match is None:
         return None
-    step = match["step"] or state.get("step")
-    split = "test" if match["split"] == "test" else "validation"
+    step, split = match["step"] or state.get("step"), match["split"]
+    of = (match["of"] or match["name"] or "").strip()
+    if (data := _DATA.fullmatch(of)) is not None:  # `validation loss at the end of training for test data`
+        split, of = data["split"], ""
+    split = "/".join(filter(None, ("validation" if split in _VALID else split, of)))
     values = {
         f"{split}/{name.removesuffix(' value')}": value
         for name, value in _pieces(line[match.end() :]).items()
@@ -87,7 +97,12 @@ DIALECT = ConsoleDialect(
     signature=re.compile(rb"iteration[ \t]+\d+[ \t]*/[ \t]*\d+ \|[^\n:]{0,400}:|-{12} arguments -{12}"),
     kinds=(
         LineKind(pattern=re.compile(rb"iteration[ \t]+\d+[ \t]*/[ \t]*\d+ \|"), parse=_training),
-        LineKind(pattern=re.compile(rb"(?:loss|results) at (?:iteration \d|the end of)"), parse=_validation),
+        LineKind(
+            pattern=re.compile(
+                rb"(?:loss|results) (?:at (?:(?:iteration|step) \d|the end of)|on [^\n|]{1,60}\|)"
+            ),
+            parse=_validation,
+        ),
         LineKind(pattern=re.compile(rb"successfully (?:saved|loaded) checkpoint from"), parse=_checkpoint),
         *megatron_times.KINDS,
         *arguments.KINDS,

@@ -186,6 +186,7 @@ def _is_of_last_step(
         *("announced" in axis, "epoch" in axis, evaluating, shape.is_summary, "evaluated at" in axis),
         *(is_report(shape), is_result(parts, shape, axis), has_pairs_alone(parts)),
         *(is_row_of_cells(parts, shape), bool(numbered_row(parts, shape)), ends_epoch(line, names)),
+        is_run_of_names(parts) and any(is_metric_name(name) and not is_setting(name) for name in names),
         # `Task 1 accuracy: 0.5` behind the last epoch
         shape.row is not None and "step" in axis and any(map(is_metric_name, names)),
     )
