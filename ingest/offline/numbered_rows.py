@@ -107,6 +107,8 @@ _LEAST_EVEN = 0.5
 """Of the distances between what the rows of a file with the name of a metric count that are the usual one."""
 _AROUND_DATA = " \t-=*#~_:<>[]()."
 """What may be around the name of the data in a heading."""
+_AROUND_RESULT = " \t*=#>-"
+"""What may be before a result."""
 _LEAST_OF_LINES = 0.9
 """Of the lines of a text that have the same names, which may be of anything."""
 _MOST_FORMS = 8
@@ -152,6 +154,8 @@ class NumberedRows(WholeFile):
                 for each in CsvLog().reader(path, {}).read(io.BytesIO(launch)):
                     yield replace(each, restarts=restarts) if isinstance(each, Batch) else each
                     restarts = False
+            if results := _results_behind(lines, table):
+                yield from self.read_lines(path, results)
             return
         yield from self.read_lines(path, numbered or numbered_sentences(lines))
 
@@ -480,8 +484,32 @@ def _numbered_lines(lines: Sequence[str], name: str) -> bytes:
         ):  # another row, without some values, or results behind the rows
             is_row = shape[0] == "{" and any({*shape[1:]} & {*each[1:]} for each in frequent)
             step = f"step: {max(seen.values()) - (not is_row)}"
-            numbered.append(f"{step}, {line.lstrip(' *=#-')}\n")
+            numbered.append(f"{step}, {line.lstrip(_AROUND_RESULT)}\n")
     return "".join(numbered).encode()
+
+
+def _results_behind(lines: Sequence[str], table: bytes) -> bytes:
+    """The lines with metrics behind the last row of a table, each of its own form, at its last step.
+
+    Other numbers of a metric that the rows have are no results.
+    """
+    header, *rows = table.decode().splitlines()
+    step, *names = header.split(",")
+    layouts = [layout_of(split_numbers(line)) for line in lines]
+    counts = Counter(layouts)
+    of_rows, number = counts.most_common(1)[0]
+    if step != "step" or number < _LEAST_ROWS:
+        return b""
+    end = len(lines) - layouts[::-1].index(of_rows)
+    found = [
+        line.lstrip(_AROUND_RESULT)
+        for line, layout in zip(lines[end:], layouts[end:], strict=True)
+        if counts[layout] == 1
+        and (shape := _shape_with_metric(line)) not in ((), _BARE)
+        and {*_names_of(shape)}.isdisjoint(names)
+    ]
+    last = rows[-1].split(",")[0]
+    return "".join(f"step: {last}, {line}\n" for line in found).encode()
 
 
 def _first_series(shape: _Shape) -> Hashable:

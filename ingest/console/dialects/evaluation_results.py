@@ -10,7 +10,9 @@ import re
 from holter.ingest.console.dialect import DialectState, LineKind, LineResult, LineValues
 from holter.ingest.console.line.evaluation_names import metric_name
 from holter.ingest.console.line.line_settings import is_setting
+from holter.ingest.console.line.line_tokens import split_numbers
 from holter.ingest.console.line.line_words import DATA_SPLIT
+from holter.ingest.console.line.shape_reader import shape_of_line
 from holter.ingest.console.plain.plain_line import parse_metrics_of_epoch
 from holter.ingest.console.search.pattern_search import LinearPattern
 from holter.ingest.console.text.values import parse_number, parse_time
@@ -18,8 +20,6 @@ from holter.ingest.metric_names import is_metric_name
 
 _HEADING = re.compile(r"\*{5} ?(?P<data>[A-Za-z]+) results ?(?P<step>\d{1,15})? ?\*{5}")
 _RESULT = re.compile(r"(?:^|[\s>:-])(?P<name>[A-Za-z][\w@/.-]{0,60}) = (?P<value>[-+]?[\w.+-]{1,40})\s*$")
-_NAMES_BEFORE = re.compile(r"\b([A-Za-z][\w@/.-]{0,60}) = [-+]?\d")
-"""The names of other numbers in a line that ends as a result does: `cls_loss = 4.8, kernel_norm = 10.5`."""
 _STEP = re.compile(r"[^=\n]{0,120}?\b(?:global_)?step = \d{1,15}\s*")
 _MOST_RESULTS = 100
 
@@ -48,7 +48,7 @@ def add_result(line: str, state: DialectState) -> LineResult:
     name, value = match["name"], parse_number(match["value"])
     if results is None or name in results["names"] or len(results["names"]) >= _MOST_RESULTS:
         left = _release(state)
-        names = [name, *_NAMES_BEFORE.findall(line, 0, match.start())]
+        names = [name, *(field.name for field in shape_of_line(split_numbers(line)).metrics)]
         is_metric = any(is_metric_name(each) and not is_setting(each) for each in names)
         found = parse_metrics_of_epoch(line, state) if is_metric else None
         return [*left, *([found] if found is not None else [])]

@@ -300,3 +300,10 @@ def test_the_best_value_that_a_line_of_a_checkpoint_repeats_is_none_of_the_last_
     epochs = "".join(f"Epoch {n}/5\nVal Loss = 1.{n}, Val Acc = 0.3{n}\n" for n in range(1, 6))
     steps = steps_of(read_log(tmp_path, epochs + "Loaded best model with val loss: 1.1\n"))
     assert steps == {"Val Loss": [*range(1, 6)], "Val Acc": [*range(1, 6)], "best/val loss": [5]}
+
+
+@pytest.mark.parametrize("sign", [" = ", ": ", "= "])
+def test_a_result_of_several_words_is_read_with_any_sign(sign: str, tmp_path: Path) -> None:
+    epochs = "".join(f"Epoch {n} train loss=0.{n} valid acc=0.7\n" for n in range(1, 6))
+    steps = steps_of(read_log(tmp_path, f"{epochs}test acc on kept model{sign}0.62\n"))
+    assert steps["test acc on kept model"] == [5]
