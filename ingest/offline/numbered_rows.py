@@ -11,7 +11,6 @@ lists of the values of all epochs (`value_histories`).
 from __future__ import annotations
 
 import io
-import json
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence, Set
@@ -22,11 +21,9 @@ from pathlib import PurePath
 from typing import ClassVar
 
 from holter.ingest import step_columns
-from holter.ingest.console.line.line_counters import Counter as Counts
 from holter.ingest.console.line.line_settings import has_settings, is_setting
-from holter.ingest.console.line.line_shapes import LineShape
 from holter.ingest.console.line.line_tokens import split_numbers
-from holter.ingest.console.line.line_words import BEFORE_MESSAGE, DATA_SPLIT
+from holter.ingest.console.line.line_words import DATA_SPLIT
 from holter.ingest.console.line.shape_reader import shape_of
 from holter.ingest.console.text.prefixes import strip_prefixes
 from holter.ingest.csv.csv_log import CsvLog
@@ -49,9 +46,17 @@ from holter.ingest.offline.counted_lines import (
     steps_within,
     table_of_counted_names,
 )
-from holter.ingest.offline.glued_rows import separate_rows
+from holter.ingest.offline.glued_rows import separate_names, separate_rows
 from holter.ingest.offline.joined_records import separate_records
 from holter.ingest.offline.measured_columns import LEAST_FRACTIONS, LEAST_OF_NUMBERS, are_curves, are_measured
+from holter.ingest.offline.named_rows import (
+    AROUND_RESULT,
+    BARE,
+    Shape,
+    names_of,
+    results_behind,
+    shape_with_metric,
+)
 from holter.ingest.offline.passes_of_rows import through_passes
 from holter.ingest.offline.printed_arrays import without_arrays
 from holter.ingest.offline.rare_evaluations import rare_evaluations
@@ -92,10 +97,6 @@ _MOST_BELOW_EPOCH = 4
 _MOST_OTHERS = 0.1
 """Of the lines of a text of epochs with numbers below them that are others."""
 _EPOCH = re.compile(r"(?i)(?:\[ info: |\W{0,10})epoch\W{0,4}(\d{1,9})(?: ?/ ?\d{1,9})?\W{0,10}")
-_ABOUT_METRICS = re.compile(
-    r"(?i)\b(?:(?:eval|valid|test|train)\w{0,10}(?: set)?|val(?: set)?|metrics?|results?|scores?)\b"
-)
-"""Words before the first metric of a line: `Eval metrics - AUC: 0.5`."""
 _EPOCH_VALUE = re.compile(
     r"(?i)\W{0,10}epoch\W{0,4}(\d{1,9})[\s:;,=|>-]{1,10}([-+]?[\d.]{1,40}(?:e[-+]?\d{1,4})?)"
 )
@@ -107,15 +108,10 @@ _LEAST_EVEN = 0.5
 """Of the distances between what the rows of a file with the name of a metric count that are the usual one."""
 _AROUND_DATA = " \t-=*#~_:<>[]()."
 """What may be around the name of the data in a heading."""
-_AROUND_RESULT = " \t*=#>-"
-"""What may be before a result."""
 _LEAST_OF_LINES = 0.9
 """Of the lines of a text that have the same names, which may be of anything."""
 _MOST_FORMS = 8
 """Forms of lines in turn."""
-_Shape = tuple[str, ...]
-_BARE: _Shape = ("", "")
-"""The shape of a number alone."""
 
 
 class NumberedRows(WholeFile):
@@ -137,7 +133,7 @@ class NumberedRows(WholeFile):
             return
         text = separate_records(text) or text
         lines = [_BAR.sub("", line, count=1) if "%|" in line else line for line in text.splitlines()]
-        lines = with_plain_numbers(without_texts(separate_rows(without_arrays(lines))))
+        lines = with_plain_numbers(without_texts(separate_rows(separate_names(without_arrays(lines)))))
         lines = _unwrapped(with_numbers_behind(lines))
         table = _encoded(table_of_counted_names(lines)) or _numbered_table(lines, path.stem)
         table = table or _encoded(_below_epochs(lines, path.stem))
@@ -154,7 +150,7 @@ class NumberedRows(WholeFile):
                 for each in CsvLog().reader(path, {}).read(io.BytesIO(launch)):
                     yield replace(each, restarts=restarts) if isinstance(each, Batch) else each
                     restarts = False
-            if results := _results_behind(lines, table):
+            if results := results_behind(lines, table):
                 yield from self.read_lines(path, results)
             return
         yield from self.read_lines(path, numbered or numbered_sentences(lines))
@@ -423,7 +419,7 @@ def _table_of_any_names(lines: Sequence[str]) -> Cells:
     forms = {texts: number for texts, number in counts.items() if number >= most - 1}
     if len(forms) > _MOST_FORMS or sum(forms.values()) < _LEAST_OF_LINES * len(rows):
         return []
-    cells: dict[_Shape, Cells] = {texts: [] for texts in forms}
+    cells: dict[Shape, Cells] = {texts: [] for texts in forms}
     for texts, row in zip(layouts, rows, strict=True):
         if texts in cells:
             cells[texts].append(row[1::2])
@@ -442,7 +438,7 @@ def _table_of_any_names(lines: Sequence[str]) -> Cells:
     ]
 
 
-def _names_of_any(texts: _Shape, cells: Cells) -> list[str]:
+def _names_of_any(texts: Shape, cells: Cells) -> list[str]:
     """The names of the numbers of a form whose numbers are measurements, none of a known metric."""
     shape = shape_of(texts)
     names = [field.name for field in shape.metrics]
@@ -453,12 +449,12 @@ def _names_of_any(texts: _Shape, cells: Cells) -> list[str]:
 
 def _numbered_lines(lines: Sequence[str], name: str) -> bytes:
     """The lines that repeat named numbers, or nothing but a number, each with the count of its series."""
-    shapes = [_shape_with_metric(line) for line in lines]
+    shapes = [shape_with_metric(line) for line in lines]
     series = {shape: _first_series(shape) for shape in {*shapes} if shape}
     counts = Counter(series[shape] for shape in shapes if shape)
     frequent = {shape for shape, first in series.items() if counts[first] >= _LEAST_ROWS}
     if not is_metric_name(name):
-        frequent.discard(_BARE)  # numbers of anything
+        frequent.discard(BARE)  # numbers of anything
     if others := _others_of_blocks(lines, [shape for shape in shapes if shape in frequent]):
         frequent |= others
         series |= {shape: _first_series(shape) for shape in others}
@@ -468,7 +464,7 @@ def _numbered_lines(lines: Sequence[str], name: str) -> bytes:
     seen: Counter[Hashable] = Counter()
     numbered = []
     opening = _opening(lines, shapes)
-    rare = rare_evaluations(Counter(shape for shape in shapes if shape in frequent), _names_of)
+    rare = rare_evaluations(Counter(shape for shape in shapes if shape in frequent), names_of)
     for line, shape in zip(lines, shapes, strict=True):
         if shape in frequent:
             named = line if any(text.strip() for text in shape) else f"{name}: {line.strip()}"
@@ -479,46 +475,20 @@ def _numbered_lines(lines: Sequence[str], name: str) -> bytes:
             seen[series[shape]] += shape not in rare
         elif opening and line == opening:  # the program was started again
             seen.clear()
-        elif (
-            shape and shape != _BARE and seen
-        ):  # another row, without some values, or results behind the rows
+        elif shape and shape != BARE and seen:  # another row, without some values, or results behind the rows
             is_row = shape[0] == "{" and any({*shape[1:]} & {*each[1:]} for each in frequent)
             step = f"step: {max(seen.values()) - (not is_row)}"
-            numbered.append(f"{step}, {line.lstrip(_AROUND_RESULT)}\n")
+            numbered.append(f"{step}, {line.lstrip(AROUND_RESULT)}\n")
     return "".join(numbered).encode()
 
 
-def _results_behind(lines: Sequence[str], table: bytes) -> bytes:
-    """The lines with metrics behind the last row of a table, each of its own form, at its last step.
-
-    Other numbers of a metric that the rows have are no results.
-    """
-    header, *rows = table.decode().splitlines()
-    step, *names = header.split(",")
-    layouts = [layout_of(split_numbers(line)) for line in lines]
-    counts = Counter(layouts)
-    of_rows, number = counts.most_common(1)[0]
-    if step != "step" or number < _LEAST_ROWS:
-        return b""
-    end = len(lines) - layouts[::-1].index(of_rows)
-    found = [
-        line.lstrip(_AROUND_RESULT)
-        for line, layout in zip(lines[end:], layouts[end:], strict=True)
-        if counts[layout] == 1
-        and (shape := _shape_with_metric(line)) not in ((), _BARE)
-        and {*_names_of(shape)}.isdisjoint(names)
-    ]
-    last = rows[-1].split(",")[0]
-    return "".join(f"step: {last}, {line}\n" for line in found).encode()
-
-
-def _first_series(shape: _Shape) -> Hashable:
+def _first_series(shape: Shape) -> Hashable:
     """The first value of a row by its data and name: rows of several shapes that have it count together."""
     known = shape_of(shape) if shape[0] != "{" else None
     return shape if known is None or not known.metrics else (known.split, known.metrics[0].name)
 
 
-def _is_about(lines: Sequence[str], shapes: Sequence[_Shape], frequent: Set[_Shape]) -> bool:
+def _is_about(lines: Sequence[str], shapes: Sequence[Shape], frequent: Set[Shape]) -> bool:
     """Whether a text is about its rows: half of its lines, or enough measurements between any lines.
 
     The `frequent` shapes are those of its rows. A learning rate between other lines is a setting.
@@ -530,7 +500,7 @@ def _is_about(lines: Sequence[str], shapes: Sequence[_Shape], frequent: Set[_Sha
         return False  # what is below `--- TEST ---` and what below `--- TRAIN ---` would be one series
     if 2 * len({shape for _, shape in rows}) > len(rows):
         return False  # each has other words: `map-395 0.0 <-> abc-207 1.0`
-    measured = [line for line, shape in rows if not all(map(_is_rate, _names_of(shape)))]
+    measured = [line for line, shape in rows if not all(map(_is_rate, names_of(shape)))]
     fractions = sum("." in "".join(split_numbers(line)[1::2]) for line in measured)
     return len(measured) >= LEAST_OF_NUMBERS and fractions >= LEAST_FRACTIONS * len(measured)
 
@@ -539,12 +509,7 @@ def _is_rate(name: str) -> bool:
     return is_setting(name) and not has_settings([name])
 
 
-def _names_of(shape: _Shape) -> list[str]:
-    """The names of the values of a row."""
-    return [*shape[1:]] if shape[0] == "{" else [field.name for field in shape_of(shape).metrics]
-
-
-def _others_of_blocks(lines: Sequence[str], rows: Sequence[_Shape]) -> set[_Shape]:
+def _others_of_blocks(lines: Sequence[str], rows: Sequence[Shape]) -> set[Shape]:
     """The shapes of other lines with a name and a number that come as often as each of the rows does.
 
     `Steps taken: 16` below `average reward: -71.1`, over and over; the last block may be a part of one.
@@ -561,13 +526,13 @@ def _others_of_blocks(lines: Sequence[str], rows: Sequence[_Shape]) -> set[_Shap
     }
 
 
-def _texts_in(known: Set[_Shape], line: str) -> _Shape:
+def _texts_in(known: Set[Shape], line: str) -> Shape:
     """The texts around the numbers of a line if they are known ones."""
     texts = tuple(split_numbers(line)[::2])
     return texts if texts in known else ()
 
 
-def _opening(lines: Sequence[str], shapes: Sequence[_Shape]) -> str:
+def _opening(lines: Sequence[str], shapes: Sequence[Shape]) -> str:
     """The first line of a text, if it is none of its rows and is not printed before each of them again.
 
     Lines that differ from it in their digits alone count as well: a value may be printed twice.
@@ -579,41 +544,3 @@ def _opening(lines: Sequence[str], shapes: Sequence[_Shape]) -> str:
     kind = first[0].translate(_NO_DIGITS)
     alike = sum(line.translate(_NO_DIGITS) == kind for line in lines)
     return "" if alike * _LEAST_ROWS > most else first[0]
-
-
-def _shape_with_metric(line: str) -> _Shape:
-    """The text around the numbers of a line; nothing if it counts anything or begins with no metric."""
-    parts = split_numbers(line)
-    texts = tuple(parts[::2])
-    if len(parts) == 3 and not "".join(texts).strip():
-        return _BARE
-    shape = shape_of(texts)
-    if _is_batch_of_evaluation(shape) and shape.metrics:
-        return texts
-    names = [field.name for field in shape.metrics]
-    if names[1:] and names[0].lower() == "progress":  # a part of the training, without a step
-        del names[0]
-    keys = _keys_of_object(line)
-    is_about = sum(map(is_metric_name, names)) > 1 or any(map(is_metric_name, names if keys else names[:1]))
-    if shape.counters or not is_about:
-        return ()
-    if keys:
-        return keys
-    first = shape.metrics[0].name
-    before = _ABOUT_METRICS.sub("", "".join(texts[: shape.metrics[0].index + 1]).partition(first)[0])
-    is_module = "." in first and bool(before.strip())  # `2026-01-01 10:00:00 INFO web.access 200`
-    return texts if BEFORE_MESSAGE.fullmatch(before) is not None and not is_module else ()
-
-
-def _keys_of_object(line: str) -> _Shape:
-    """The keys of an object of JSON, which are the shape of its line: a value may be a number or a text."""
-    try:
-        value = json.loads(line) if line[:1] == "{" else None
-    except ValueError:
-        return ()
-    return ("{", *value) if isinstance(value, dict) else ()
-
-
-def _is_batch_of_evaluation(shape: LineShape) -> bool:
-    """Whether a line counts nothing but the batches of an evaluation: `Evaluated 10/287 with loss 0.5`."""
-    return bool(shape.split) and {field.counter for field in shape.counters} == {Counts.BATCH}

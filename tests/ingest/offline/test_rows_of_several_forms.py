@@ -354,3 +354,14 @@ def test_results_behind_rows_with_a_bare_number_are_at_the_last_step(tmp_path: P
         result.strip("* ")[: -len(" = 0.62") if "=" in result else -len(": 0.62")]: 20,
     }
     assert run.points == 41
+
+
+def test_names_glued_to_fractions_are_rows_where_the_same_names_come_again(tmp_path: Path) -> None:
+    rows = "".join(f"test{20 - n}.45\ntrain{30 - n}.25\n" for n in N)
+    run = read_log(tmp_path, f"fc7\nlayer5\n(100, 3)\nrelease1.2\n{rows}final cost5.125\nThe data:\t580\n")
+    assert steps_of(run) == {"test": [n - 1 for n in N], "train": [n - 1 for n in N], "final cost": [19]}
+
+
+def test_a_name_whose_digits_stay_the_same_has_no_number_glued_to_it(tmp_path: Path) -> None:
+    run = read_log(tmp_path, "".join(f"cost {30 - n}.5\nlayer2.5\nconv2d_1\n" for n in N))
+    assert steps_of(run) == {"cost": [n - 1 for n in N]}
