@@ -5,44 +5,34 @@ Lines of each first name are numbered by themselves. A text of other lines is no
 
 from __future__ import annotations
 
-import json
-import re
 from collections import Counter
 from collections.abc import Hashable, Sequence, Set
 
 from holter.ingest.console.line.cached_shapes import shape_of
-from holter.ingest.console.line.line_counters import Counter as Counts
 from holter.ingest.console.line.line_settings import has_settings, is_setting
-from holter.ingest.console.line.line_shapes import LineShape
 from holter.ingest.console.line.line_tokens import split_numbers
-from holter.ingest.console.line.line_words import BEFORE_MESSAGE, DATA_SPLIT
+from holter.ingest.console.line.line_words import DATA_SPLIT
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.offline.measured_columns import LEAST_FRACTIONS, LEAST_OF_NUMBERS
+from holter.ingest.offline.named_rows import AROUND_RESULT, BARE, Shape, names_of, shape_with_metric
 from holter.ingest.offline.numbered_tables import LEAST_ROWS
 from holter.ingest.offline.rare_evaluations import rare_evaluations
 
 _NO_DIGITS = str.maketrans("", "", "0123456789")
 _LEAST_OF_OPENING = 12
 """Characters of the first line of a text that shows another launch where it comes again."""
-_ABOUT_METRICS = re.compile(
-    r"(?i)\b(?:(?:eval|valid|test|train)\w{0,10}(?: set)?|val(?: set)?|metrics?|results?|scores?)\b"
-)
-"""Words before the first metric of a line: `Eval metrics - AUC: 0.5`."""
 _AROUND_DATA = " \t-=*#~_:<>[]()."
 """What may be around the name of the data in a heading."""
-_Shape = tuple[str, ...]
-_BARE: _Shape = ("", "")
-"""The shape of a number alone."""
 
 
 def numbered_lines(lines: Sequence[str], name: str) -> bytes:
     """The lines that repeat named numbers, or nothing but a number, each with the count of its series."""
-    shapes = [_shape_with_metric(line) for line in lines]
+    shapes = [shape_with_metric(line) for line in lines]
     series = {shape: _first_series(shape) for shape in {*shapes} if shape}
     counts = Counter(series[shape] for shape in shapes if shape)
     frequent = {shape for shape, first in series.items() if counts[first] >= LEAST_ROWS}
     if not is_metric_name(name):
-        frequent.discard(_BARE)  # numbers of anything
+        frequent.discard(BARE)  # numbers of anything
     if others := _others_of_blocks(lines, [shape for shape in shapes if shape in frequent]):
         frequent |= others
         series |= {shape: _first_series(shape) for shape in others}
@@ -52,7 +42,7 @@ def numbered_lines(lines: Sequence[str], name: str) -> bytes:
     seen: Counter[Hashable] = Counter()
     numbered = []
     opening = _opening(lines, shapes)
-    rare = rare_evaluations(Counter(shape for shape in shapes if shape in frequent), _names_of)
+    rare = rare_evaluations(Counter(shape for shape in shapes if shape in frequent), names_of)
     for line, shape in zip(lines, shapes, strict=True):
         if shape in frequent:
             named = line if any(text.strip() for text in shape) else f"{name}: {line.strip()}"
@@ -63,22 +53,20 @@ def numbered_lines(lines: Sequence[str], name: str) -> bytes:
             seen[series[shape]] += shape not in rare
         elif opening and line == opening:  # the program was started again
             seen.clear()
-        elif (
-            shape and shape != _BARE and seen
-        ):  # another row, without some values, or results behind the rows
+        elif shape and shape != BARE and seen:  # another row, without some values, or results behind the rows
             is_row = shape[0] == "{" and any({*shape[1:]} & {*each[1:]} for each in frequent)
             step = f"step: {max(seen.values()) - (not is_row)}"
-            numbered.append(f"{step}, {line.lstrip(' *=#-')}\n")
+            numbered.append(f"{step}, {line.lstrip(AROUND_RESULT)}\n")
     return "".join(numbered).encode()
 
 
-def _first_series(shape: _Shape) -> Hashable:
+def _first_series(shape: Shape) -> Hashable:
     """The first value of a row by its data and name: rows of several shapes that have it count together."""
     known = shape_of(shape) if shape[0] != "{" else None
     return shape if known is None or not known.metrics else (known.split, known.metrics[0].name)
 
 
-def _is_about(lines: Sequence[str], shapes: Sequence[_Shape], frequent: Set[_Shape]) -> bool:
+def _is_about(lines: Sequence[str], shapes: Sequence[Shape], frequent: Set[Shape]) -> bool:
     """Whether a text is about its rows: half of its lines, or enough measurements between any lines.
 
     The `frequent` shapes are those of its rows. A learning rate between other lines is a setting.
@@ -90,7 +78,7 @@ def _is_about(lines: Sequence[str], shapes: Sequence[_Shape], frequent: Set[_Sha
         return False  # what is below `--- TEST ---` and what below `--- TRAIN ---` would be one series
     if 2 * len({shape for _, shape in rows}) > len(rows):
         return False  # each has other words: `map-395 0.0 <-> abc-207 1.0`
-    measured = [line for line, shape in rows if not all(map(_is_rate, _names_of(shape)))]
+    measured = [line for line, shape in rows if not all(map(_is_rate, names_of(shape)))]
     fractions = sum("." in "".join(split_numbers(line)[1::2]) for line in measured)
     return len(measured) >= LEAST_OF_NUMBERS and fractions >= LEAST_FRACTIONS * len(measured)
 
@@ -99,12 +87,7 @@ def _is_rate(name: str) -> bool:
     return is_setting(name) and not has_settings([name])
 
 
-def _names_of(shape: _Shape) -> list[str]:
-    """The names of the values of a row."""
-    return [*shape[1:]] if shape[0] == "{" else [field.name for field in shape_of(shape).metrics]
-
-
-def _others_of_blocks(lines: Sequence[str], rows: Sequence[_Shape]) -> set[_Shape]:
+def _others_of_blocks(lines: Sequence[str], rows: Sequence[Shape]) -> set[Shape]:
     """The shapes of other lines with a name and a number that come as often as each of the rows does.
 
     `Steps taken: 16` below `average reward: -71.1`, over and over; the last block may be a part of one.
@@ -121,13 +104,13 @@ def _others_of_blocks(lines: Sequence[str], rows: Sequence[_Shape]) -> set[_Shap
     }
 
 
-def _texts_in(known: Set[_Shape], line: str) -> _Shape:
+def _texts_in(known: Set[Shape], line: str) -> Shape:
     """The texts around the numbers of a line if they are known ones."""
     texts = tuple(split_numbers(line)[::2])
     return texts if texts in known else ()
 
 
-def _opening(lines: Sequence[str], shapes: Sequence[_Shape]) -> str:
+def _opening(lines: Sequence[str], shapes: Sequence[Shape]) -> str:
     """The first line of a text, if it is none of its rows and is not printed before each of them again.
 
     Lines that differ from it in their digits alone count as well: a value may be printed twice.
@@ -139,41 +122,3 @@ def _opening(lines: Sequence[str], shapes: Sequence[_Shape]) -> str:
     kind = first[0].translate(_NO_DIGITS)
     alike = sum(line.translate(_NO_DIGITS) == kind for line in lines)
     return "" if alike * LEAST_ROWS > most else first[0]
-
-
-def _shape_with_metric(line: str) -> _Shape:
-    """The text around the numbers of a line; nothing if it counts anything or begins with no metric."""
-    parts = split_numbers(line)
-    texts = tuple(parts[::2])
-    if len(parts) == 3 and not "".join(texts).strip():
-        return _BARE
-    shape = shape_of(texts)
-    if _is_batch_of_evaluation(shape) and shape.metrics:
-        return texts
-    names = [field.name for field in shape.metrics]
-    if names[1:] and names[0].lower() == "progress":  # a part of the training, without a step
-        del names[0]
-    keys = _keys_of_object(line)
-    is_about = sum(map(is_metric_name, names)) > 1 or any(map(is_metric_name, names if keys else names[:1]))
-    if shape.counters or not is_about:
-        return ()
-    if keys:
-        return keys
-    first = shape.metrics[0].name
-    before = _ABOUT_METRICS.sub("", "".join(texts[: shape.metrics[0].index + 1]).partition(first)[0])
-    is_module = "." in first and bool(before.strip())  # `2026-01-01 10:00:00 INFO web.access 200`
-    return texts if BEFORE_MESSAGE.fullmatch(before) is not None and not is_module else ()
-
-
-def _keys_of_object(line: str) -> _Shape:
-    """The keys of an object of JSON, which are the shape of its line: a value may be a number or a text."""
-    try:
-        value = json.loads(line) if line[:1] == "{" else None
-    except ValueError:
-        return ()
-    return ("{", *value) if isinstance(value, dict) else ()
-
-
-def _is_batch_of_evaluation(shape: LineShape) -> bool:
-    """Whether a line counts nothing but the batches of an evaluation: `Evaluated 10/287 with loss 0.5`."""
-    return bool(shape.split) and {field.counter for field in shape.counters} == {Counts.BATCH}

@@ -33,9 +33,10 @@ from holter.ingest.offline.counted_lines import (
     is_number,
     table_of_counted_names,
 )
-from holter.ingest.offline.glued_rows import separate_rows
+from holter.ingest.offline.glued_rows import separate_names, separate_rows
 from holter.ingest.offline.joined_records import separate_records
 from holter.ingest.offline.lines_of_any_names import table_of_any_names
+from holter.ingest.offline.named_rows import results_behind
 from holter.ingest.offline.numbered_lines import numbered_lines
 from holter.ingest.offline.numbered_tables import (
     LEAST_COLUMNS,
@@ -81,7 +82,7 @@ class NumberedRows(WholeFile):
             return
         text = separate_records(text) or text
         lines = [_BAR.sub("", line, count=1) if "%|" in line else line for line in text.splitlines()]
-        lines = with_plain_numbers(without_texts(separate_rows(without_arrays(lines))))
+        lines = with_plain_numbers(without_texts(separate_rows(separate_names(without_arrays(lines)))))
         lines = _unwrapped(with_numbers_behind(lines))
         table = encoded(table_of_counted_names(lines)) or numbered_table(lines, path.stem)
         table = table or encoded(values_below_epochs(lines, path.stem))
@@ -98,6 +99,8 @@ class NumberedRows(WholeFile):
                 for each in CsvLog().reader(path, {}).read(io.BytesIO(launch)):
                     yield replace(each, restarts=restarts) if isinstance(each, Batch) else each
                     restarts = False
+            if results := results_behind(lines, table):
+                yield from self.read_lines(path, results)
             return
         yield from self.read_lines(path, numbered or numbered_sentences(lines))
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import DialectState, LineKind, LineResult, LineValues
+from holter.ingest.console.line.cached_shapes import shape_of_line
 from holter.ingest.console.line.evaluation_names import metric_name
 from holter.ingest.console.line.line_settings import is_setting
+from holter.ingest.console.line.line_tokens import split_numbers
 from holter.ingest.console.line.line_words import DATA_SPLIT
 from holter.ingest.console.plain.metrics_of_epoch import parse_metrics_of_epoch
 from holter.ingest.console.search.pattern_search import LinearPattern
@@ -23,8 +25,6 @@ _HEADING = re.compile(
     r"|(?:(?:on|for|of) )?(?P<subject>[A-Za-z][\w.-]{0,40}))? ?:? ?\*{5}"
 )
 _RESULT = re.compile(r"(?:^|[\s>:-])(?P<name>[A-Za-z][\w@/.-]{0,60}) = (?P<value>[-+]?[\w.+-]{1,40})\s*$")
-_NAMES_BEFORE = re.compile(r"\b([A-Za-z][\w@/.-]{0,60}) = [-+]?\d")
-"""The names of other numbers in a line that ends as a result does: `cls_loss = 4.8, kernel_norm = 10.5`."""
 _STEP = re.compile(r"[^=\n]{0,120}?\b(?:global_)?step = \d{1,15}\s*")
 _MOST_RESULTS = 100
 
@@ -55,7 +55,7 @@ def add_result(line: str, state: DialectState) -> LineResult:
     name, value = match["name"], parse_number(match["value"])
     if results is None or name in results["names"] or len(results["names"]) >= _MOST_RESULTS:
         left = _release(state)
-        names = [name, *_NAMES_BEFORE.findall(line, 0, match.start())]
+        names = [name, *(field.name for field in shape_of_line(split_numbers(line)).metrics)]
         is_metric = any(is_metric_name(each) and not is_setting(each) for each in names)
         found = parse_metrics_of_epoch(line, state) if is_metric else None
         return [*left, *([found] if found is not None else [])]

@@ -266,7 +266,7 @@ _METRIC_ALONE = LinearPattern(
     rb"|\b(?:eval(?:uation)?|test(?:ing)?) (?:over|of|on) \d{1,9} (?:eps?|episodes|games|rollouts|trials):"
     rb" {1,4}[-+]?[\da-z]"
     rb"|\b(?:eval(?:uation)?|test(?:ing)?)[\]:]{0,2} {1,4}(?:(?:mean|avg)[ _])?r[ :=]{1,2}[-+]?\d"
-    rb"|(?:accuracy|loss|error|precision|recall) (?:of|on|for)[ \w]{1,60}(?::[ \w]{1,30})?"
+    rb"|(?:accuracy|\bacc|loss|error|precision|recall) (?:of|on|for)[ \w]{1,60}(?::[ \w]{1,30})?"
     rb"(?: is| ?[:=])[ \t]{1,8}\d"
     rb"|\(['\"][^'\"\n]{0,40}(?:loss|acc(?:uracy)?|error|auc|iou|dice|psnr|reward|score)\w{0,20}"
     rb"[:= ]{0,3}['\"], {0,2}['\"]?\[?" + BEFORE_NUMBER + rb"-?\d"
@@ -466,6 +466,23 @@ BEST_BELOW = LineKind(
 )
 """Lines of LightGBM and XGBoost above one that repeats the best iteration."""
 
+
+def _no_record(line: str, state: DialectState) -> None:
+    """Nothing: no line of these is a record, whatever is in it."""
+
+
+PROGRAM_CODE = LineKind(
+    pattern=LinearPattern(
+        rb"(?m)^[ \t]{0,40}(?:async )?(?:def \w{1,80}\([^\n]{0,200}|class \w{1,80}\([^\n]{0,200}\)):"
+        rb"[ \t\r]{0,8}(?:(?:\n[ \t\r]*){0,3}\n[ \t]+[^\s][^\n]*){1,40}$"
+        # the place of an error, with the line of the program there
+        rb"|^[ \t]{0,8}File \"[^\"\n]{1,400}\", line \d{1,6}(?:, in [^\n]{1,200})?\n[ \t]+[^\n]*$"
+    ),
+    parse=_no_record,
+    any_program=True,
+)
+"""Lines of a program that a text quotes: `def f(x):` and what is indented below it, lines of tracebacks."""
+
 _MORE_SPECIAL = (
     BEST_BELOW,
     SUMMARY,
@@ -489,6 +506,7 @@ DIALECT = ConsoleDialect(
 )
 _WITHOUT_POSITION = (SETTINGS_ALONE, *EVALUATION_RESULTS, EPOCH_LINES, BLOCK_LINES)
 _OWN_KINDS = (
+    PROGRAM_CODE,
     class_report.HEADING,
     class_tables.BEGIN,
     CLASS_ROWS,
@@ -516,5 +534,8 @@ _OWN_LINES = replace(DIALECT, kinds=_OWN_KINDS).followed_by(
         ),
     )
 )
-OWN_TEXT = replace(_OWN_LINES, kinds=tuple(replace(kind, may_be_above=True) for kind in _OWN_LINES.kinds))
+OWN_TEXT = replace(
+    _OWN_LINES,
+    kinds=tuple(replace(kind, may_be_above=kind is not PROGRAM_CODE) for kind in _OWN_LINES.kinds),
+)
 """The dialect in texts that no framework prints."""

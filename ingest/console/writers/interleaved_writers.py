@@ -254,7 +254,7 @@ class InterleavedWriters:
         return clear
 
     def _kinds_that_go_on(self, rows: Sequence[LogRow]) -> dict[str, tuple[RowKind, list[int]]]:
-        """The kinds of rows with the steps of each; none if one is not that of the only writer of its kind."""
+        """The kinds of rows with the steps of each; none unless each kind has a single writer."""
         steps: dict[tuple[str, ...], list[int]] = {}
         for row in rows:
             if (of_kind := steps.get(names := tuple(row[2]))) is None:

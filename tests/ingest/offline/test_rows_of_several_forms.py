@@ -340,3 +340,28 @@ def test_records_without_a_count_behind_those_with_one_go_on(tmp_path: Path) -> 
         "pass rmse": [*range(21, 41)],
         "Stage pass/fit": [*range(21, 41)],
     }
+
+
+@pytest.mark.parametrize(
+    "result", ["test acc on last model = 0.62", "Test accuracy: 0.62", "* Test F1 = 0.62"]
+)
+def test_results_behind_rows_with_a_bare_number_are_at_the_last_step(tmp_path: Path, result: str) -> None:
+    rows = "".join(f"{n}\ttrain loss=0.{99 - n}\tvalid acc=0.{40 + n}\n" for n in N)
+    run = read_log(tmp_path, f"{rows}\n#####\nTEST 4-gpu\nData:\n\tTEST:560\n{result}\ntrain loss=0.5\n")
+    assert {key.metric: series.step.tolist()[-1] for key, series in run.data.series.items()} == {
+        "train loss": 20,
+        "valid acc": 20,
+        result.strip("* ")[: -len(" = 0.62") if "=" in result else -len(": 0.62")]: 20,
+    }
+    assert run.points == 41
+
+
+def test_names_glued_to_fractions_are_rows_where_the_same_names_come_again(tmp_path: Path) -> None:
+    rows = "".join(f"test{20 - n}.45\ntrain{30 - n}.25\n" for n in N)
+    run = read_log(tmp_path, f"fc7\nlayer5\n(100, 3)\nrelease1.2\n{rows}final cost5.125\nThe data:\t580\n")
+    assert steps_of(run) == {"test": [n - 1 for n in N], "train": [n - 1 for n in N], "final cost": [19]}
+
+
+def test_a_name_whose_digits_stay_the_same_has_no_number_glued_to_it(tmp_path: Path) -> None:
+    run = read_log(tmp_path, "".join(f"cost {30 - n}.5\nlayer2.5\nconv2d_1\n" for n in N))
+    assert steps_of(run) == {"cost": [n - 1 for n in N]}

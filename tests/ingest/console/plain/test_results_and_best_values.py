@@ -311,3 +311,10 @@ def test_a_line_of_several_values_is_no_result(tmp_path: Path) -> None:
     assert {name: steps_of(run)[name] for name in ("loss", "cls_loss")} == {
         name: [100, 200, 300, 400] for name in ("loss", "cls_loss")
     }
+
+
+@pytest.mark.parametrize("sign", [" = ", ": ", "= "])
+def test_a_result_of_several_words_is_read_with_any_sign(sign: str, tmp_path: Path) -> None:
+    epochs = "".join(f"Epoch {n} train loss=0.{n} valid acc=0.7\n" for n in range(1, 6))
+    steps = steps_of(read_log(tmp_path, f"{epochs}test acc on kept model{sign}0.62\n"))
+    assert steps["test acc on kept model"] == [5]

@@ -1,4 +1,4 @@
-"""A note by hand above a log: a record in a comment that is about what follows."""
+"""Lines that are no records: a note by hand above a log, and lines of a program that the log quotes."""
 
 from __future__ import annotations
 
@@ -36,3 +36,21 @@ def test_records_that_are_all_in_comments_are_read(tmp_path: Path) -> None:
 def test_records_that_go_on_from_a_comment_are_read(tmp_path: Path) -> None:
     text = "# Epoch 3/8 loss: 2.5\n" + "".join(f"Epoch {n}/8 loss: 2.{n}\n" for n in range(4, 9))
     assert_steps(tmp_path, text, {"loss": [*range(3, 9)]})
+
+
+@pytest.mark.parametrize(
+    "quoted",
+    [
+        "For example:\n    def size(self, x=3):\n        return 10\n\n        # or\n        acc = 0.5\n",
+        "class Rows(Data):\n    def __len__(self):\n        return 20\n    loss = 0.25\nrows = Rows()\n",
+        'Traceback (most recent call last):\n  File "a.py", line 3, in main\n    loss = 0.2\nError: no\n',
+    ],
+)
+def test_lines_of_a_program_that_a_text_quotes_are_no_records(tmp_path: Path, quoted: str) -> None:
+    steps = "".join(f"Epoch 1, step {n}, loss 2.{n}\n" for n in N)
+    assert_steps(tmp_path, f"Epoch 1 starts\n{quoted}{steps}", {name: [*N] for name in ("loss", "Epoch")})
+
+
+def test_what_is_right_below_quoted_lines_is_read(tmp_path: Path) -> None:
+    text = "".join(f"def size(n):\n  return {n}\nstep {n} loss 2.{n} acc 0.{n}\n" for n in N)
+    assert_steps(tmp_path, text, {name: [*N] for name in ("loss", "acc")})
