@@ -51,8 +51,12 @@ class KnownLines:
     @cached_property
     def starts(self) -> list[int]:
         """Where each line begins, and where one behind the last would."""
-        sizes = map(len, self._text.split(b"\n"))
-        return [0, *accumulate(map((1).__add__, sizes))]
+        return [0, *accumulate(map((1).__add__, self._sizes))]
+
+    @cached_property
+    def _sizes(self) -> list[int]:
+        """The bytes of each line without its end, the last one is behind the last end of a line."""
+        return [*map(len, self._text.split(b"\n"))]
 
     @cached_property
     def _keys(self) -> list[int]:
@@ -126,7 +130,7 @@ class KnownLines:
 
     @cached_property
     def _has_empty(self) -> bool:
-        return b"\n\n" in self._text
+        return 0 in self._sizes[:-1]
 
     def _add_empty_behind(self, numbers: Sequence[int]) -> None:
         """Note that empty lines belong to the known lines above them."""

@@ -16,13 +16,39 @@ LinesOfProcess = tuple[LineTable, int, int, Labels]
 """Lines of a table with the same labels: the first one, the one behind the last, and the labels."""
 
 
-def steady_rows(parts: Sequence[LinesOfProcess], state: DialectState) -> list[LogRow]:
-    """The row of each line, in their order, where all tables `count_on` in this state."""
+def are_steady(parts: Sequence[LinesOfProcess], state: DialectState) -> bool:
+    """Whether lines count steps in this state, and what is between them announces steps and nothing else."""
+    tables = {id(table): table for table, *_ in parts}.values()
+    with_values = [table for table in tables if table.has_values]
+    return (
+        bool(with_values)
+        and all(table.counts_on(state) for table in with_values)
+        and all(table.announces_steps for table in tables if not table.has_values)
+    )
+
+
+def steady_rows(parts: Sequence[LinesOfProcess], state: DialectState) -> list[LogRow | None]:
+    """The row of each line, in their order, which are noted in this state; they `are_steady`."""
+    note_steady_lines(parts, state)
+    return rows_in_order(parts)
+
+
+def note_steady_lines(parts: Sequence[LinesOfProcess], state: DialectState) -> None:
+    """Note lines that `are_steady` in this state."""
     for table, first, last, _ in _decisive(parts):
         table.rows(first, last, state)
-    of_tables = {id(table): table.steady_rows for table, *_ in parts}
-    rows: list[LogRow] = []
+
+
+def rows_in_order(parts: Sequence[LinesOfProcess]) -> list[LogRow | None]:
+    """The row of each line of some that `are_steady`; None for those that announce a step."""
+    of_tables: dict[int, Sequence[LogRow | None]] = {
+        id(table): table.steady_rows for table, *_ in parts if table.has_values
+    }
+    rows: list[LogRow | None] = []
     for table, first, last, _ in parts:
+        if not table.has_values:
+            rows += [None] * (last - first)
+            continue
         if last - first == 1:
             rows.append(of_tables[id(table)][first])
         else:
@@ -34,13 +60,17 @@ def _decisive(parts: Sequence[LinesOfProcess]) -> list[LinesOfProcess]:
     """The parts of a process without those that the others make forgotten.
 
     What is known behind all of them is the names of values at the last step, of whatever layouts these are,
-    and which names each layout has.
+    which names each layout has, and what the last line that announces a step does. The first lines forget
+    what was announced above, and the first one that announces a step may be the first of the text.
     """
-    places = {id(part[0]): place for place, part in enumerate(parts)}
-    begin = len(parts) - 1
-    while begin and _are_at_same_step(parts[begin - 1], parts[begin]):
+    of_tables = {id(part[0]): place for place, part in enumerate(parts)}
+    places = [place for place, part in enumerate(parts) if part[0].has_values]
+    begin = len(places) - 1
+    while begin and _are_at_same_step(parts[places[begin - 1]], parts[places[begin]]):
         begin -= 1
-    chosen = {*places.values(), *range(max(begin - 1, 0), len(parts))}
+    chosen = {0, places[0], *of_tables.values(), *places[max(begin - 1, 0) :]}
+    if len(places) < len(parts):
+        chosen.add(next(place for place, part in enumerate(parts) if not part[0].has_values))
     return [parts[place] for place in sorted(chosen)]
 
 

@@ -116,15 +116,14 @@ def without_colours(text: bytes) -> bytes:
     return _COLOUR_BYTES.sub(b"", text)
 
 
-def ends_of_prefixes(lines: Sequence[bytes]) -> tuple[list[int], list[int]]:
-    """Where what launchers put before some lines ends, and what loggers did; the lines have no colours.
+def ends_of_prefixes(text: bytes, lines: Sequence[bytes]) -> list[tuple[int, int]]:
+    """Where what launchers put before each line of a text ends, and what loggers did; there are no colours.
 
     Which digits are in a line does not matter for that.
     """
-    known = _known_ends
-    alike = b"\n".join(lines).translate(_ZEROS).split(b"\n")
-    ends = [known.get(zeros) or _find_ends(line, zeros) for line, zeros in zip(lines, alike, strict=True)]
-    return [launcher for launcher, _ in ends], [logger for _, logger in ends]
+    known = _known_ends.get
+    alike = text.translate(_ZEROS).split(b"\n")
+    return [known(zeros) or _find_ends(line, zeros) for line, zeros in zip(lines, alike, strict=True)]
 
 
 def _find_ends(line: bytes, alike: bytes) -> tuple[int, int]:
