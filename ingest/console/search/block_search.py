@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, groupby, repeat
+from operator import itemgetter
 from typing import NamedTuple
 
 from holter.ingest.console.dialect import LineKind, LineTable
@@ -34,6 +35,9 @@ class FoundLine(NamedTuple):
 TablePart = tuple[LineTable, int, int, LineKind]
 
 
+_kind = itemgetter(3)
+
+
 class FoundTable(NamedTuple):
     """Lines of known layouts below one another, which begin and end at some bytes after `offset`.
 
@@ -51,7 +55,8 @@ class FoundTable(NamedTuple):
     @property
     def kinds(self) -> Collection[LineKind]:
         """The kinds of the lines."""
-        return {id(kind): kind for *_, kind in self.parts}.values()  # their own hash takes longer
+        kinds = [*map(_kind, self.parts)]
+        return dict(zip(map(id, kinds), kinds, strict=True)).values()  # their own hash takes longer
 
     @property
     def process(self) -> Labels:

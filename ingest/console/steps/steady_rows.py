@@ -7,6 +7,8 @@ on none before it, so that they are read at once, however often the layout chang
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count
+from operator import itemgetter
 
 from holter.ingest.console.dialect import DialectState, LineTable
 from holter.ingest.rows import LogRow
@@ -16,9 +18,17 @@ LinesOfProcess = tuple[LineTable, int, int, Labels]
 """Lines of a table with the same labels: the first one, the one behind the last, and the labels."""
 
 
+_table = itemgetter(0)
+
+
+def tables_of(parts: Sequence[LinesOfProcess]) -> set[LineTable]:
+    """The tables of some parts."""
+    return {*map(_table, parts)}
+
+
 def are_steady(parts: Sequence[LinesOfProcess], state: DialectState) -> bool:
     """Whether lines count steps in this state, and what is between them announces steps and nothing else."""
-    tables = {id(table): table for table, *_ in parts}.values()
+    tables = tables_of(parts)
     with_values = [table for table in tables if table.has_values]
     return (
         bool(with_values)
@@ -41,8 +51,8 @@ def note_steady_lines(parts: Sequence[LinesOfProcess], state: DialectState) -> N
 
 def rows_in_order(parts: Sequence[LinesOfProcess]) -> list[LogRow | None]:
     """The row of each line of some that `are_steady`; None for those that announce a step."""
-    of_tables: dict[int, Sequence[LogRow | None]] = {
-        id(table): table.steady_rows for table, *_ in parts if table.has_values
+    of_tables: dict[LineTable, Sequence[LogRow | None]] = {
+        table: table.steady_rows for table in tables_of(parts) if table.has_values
     }
     rows: list[LogRow | None] = []
     for table, first, last, _ in parts:
@@ -50,9 +60,9 @@ def rows_in_order(parts: Sequence[LinesOfProcess]) -> list[LogRow | None]:
             rows += [None] * (last - first)
             continue
         if last - first == 1:
-            rows.append(of_tables[id(table)][first])
+            rows.append(of_tables[table][first])
         else:
-            rows += of_tables[id(table)][first:last]
+            rows += of_tables[table][first:last]
     return rows
 
 
@@ -63,7 +73,7 @@ def _decisive(parts: Sequence[LinesOfProcess]) -> list[LinesOfProcess]:
     which names each layout has, and what the last line that announces a step does. The first lines forget
     what was announced above, and the first one that announces a step may be the first of the text.
     """
-    of_tables = {id(part[0]): place for place, part in enumerate(parts)}
+    of_tables = dict(zip(map(_table, parts), count()))
     places = [place for place, part in enumerate(parts) if part[0].has_values]
     begin = len(places) - 1
     while begin and _are_at_same_step(parts[places[begin - 1]], parts[places[begin]]):

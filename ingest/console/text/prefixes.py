@@ -145,7 +145,8 @@ def message_of(line: bytes) -> bytes:
 
 def parse_stamp(second: str, fraction: str, zone: str) -> float:
     """Unix seconds of a date and time `2026-08-22T10:00:00`, NaN if there is no such time."""
-    return _second(second, zone) + float(fraction or 0)
+    seconds = int(second[17:])
+    return (_minute(second[:16], zone) + seconds if seconds < 60 else _NO_TIME) + float(fraction or 0)
 
 
 def _labels(prefix: re.Match[bytes], before: Labels) -> Labels:
@@ -169,8 +170,8 @@ def _labels(prefix: re.Match[bytes], before: Labels) -> Labels:
 
 
 @lru_cache(maxsize=1024)
-def _second(stamp: str, zone: str) -> float:
+def _minute(minute: str, zone: str) -> float:
     try:
-        return datetime.fromisoformat(stamp + zone).timestamp()
+        return datetime.fromisoformat(minute + zone).timestamp()
     except (ValueError, OverflowError):
         return _NO_TIME
