@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, groupby
+from itertools import accumulate, chain, groupby
 from typing import Any
 
 from holter.ingest.console.layouts.layout_prefixes import LinePrefix
@@ -76,14 +76,13 @@ class KnownLines:
         """The lines in some parts of the text, by what those that look alike have in common."""
         found: dict[int, list[int]] = {key: [] for key in keys}
         of_key = found.get
-        for numbers in map(self._numbers, places):
-            of_lines = self._keys[numbers.start : numbers.stop]
-            if len({*of_lines}) == 1 and (alike := of_key(of_lines[0])) is not None:
-                alike += numbers
-                continue
-            for number, key in zip(numbers, of_lines, strict=True):
-                if (alike := of_key(key)) is not None:
-                    alike.append(number)
+        numbers = [*chain.from_iterable(map(self._numbers, places))]
+        of_lines = [*map(self._keys.__getitem__, numbers)]
+        if len({*of_lines}) == 1:
+            return {key: numbers for key in of_lines[:1] if key in found}
+        for number, key in zip(numbers, of_lines, strict=True):
+            if (alike := of_key(key)) is not None:
+                alike.append(number)
         return {key: alike for key, alike in found.items() if alike}
 
     def add(self, numbers: Sequence[int], layouts: Sequence[LineLayout]) -> None:
