@@ -174,6 +174,13 @@ class ConsoleReader:
                 self._search.put_back(found)
                 self._search.stop(block[found.start - begin :], found.start)
                 return found.start - begin
+            if isinstance(found, FoundTable) and found.gaps:
+                end = self._add_over_gaps(found, parsed, begin)
+                if end is None:
+                    self._search.put_back(*found.apart())
+                else:
+                    self._opening.skip(end - begin)
+                continue
             if isinstance(found, FoundTable):
                 known = self._parse_known_singly(found, block, parsed, begin)
                 if known is not None and (end := self._tables.add(known, parsed)) is not None:
@@ -289,6 +296,16 @@ class ConsoleReader:
             self._parse_line(line, block, parsed, begin)
             lines += 1
         return found.behind(lines)
+
+    def _add_over_gaps(self, found: FoundTable, parsed: ParsedLines, begin: int) -> int | None:
+        """Add the records of a table with other text between its lines, if nothing depends on that.
+
+        Returns where the last record ends in the stream, None if nothing was added.
+        """
+        state = self._states.of(found.process)
+        if any([self._may_hold(kind, state) for kind in found.kinds]):
+            return None
+        return self._tables.add_over_gaps(found, parsed, begin)
 
     def _may_hold(self, kind: LineKind, state: DialectState) -> bool:
         """Whether the next record of this kind may be held back, or is that of an earlier step."""

@@ -99,6 +99,11 @@ class LineTable(Protocol):
         """Whether the lines have values, so that each is a record if it has a step."""
         ...
 
+    @property
+    def announces_steps(self) -> bool:
+        """Whether the lines have no values and announce steps, which the next line with values forgets."""
+        ...
+
     def rows(self, first: int, last: int, state: DialectState) -> list[LogRow | None]:
         """What the lines from `first` to `last` hold, None for a line that holds nothing after all.
 

@@ -10,7 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from holter.ingest.console.launches.launch_records import LaunchRecords
 from holter.ingest.console.parsed_lines import ParsedLines
 from holter.ingest.console.search.block_search import FoundTable
-from holter.ingest.console.steps.steady_rows import LinesOfProcess
+from holter.ingest.console.steps.steady_rows import (
+    LinesOfProcess,
+    are_steady,
+    note_steady_lines,
+    rows_in_order,
+)
 from holter.ingest.console.steps.step_axis import known_axis
 from holter.ingest.console.writers.interleaved_writers import UnlabelledRows
 from holter.ingest.console.writers.process_rows import rows_at_once, rows_at_steps, rows_of_lines
@@ -50,8 +55,8 @@ class TableRecords:
         """Add what the lines hold; returns where the last record ends in the stream, None without any."""
         lines = self._lines_of_processes(found)
         rows = self._rows_at_once(found, lines)
-        if rows is not None and (records := self._records_alike(lines, rows)) is not None:
-            return self._add_alike(lines, records, found, parsed)
+        if rows is not None and self._are_alike(lines, rows):
+            return self._add_alike(lines, rows, found, parsed)
         launches, series = self._launches, self._series
         unlabelled, main, end = UnlabelledRows([], [], []), None, None
         is_noted, is_steady = False, False
@@ -77,6 +82,28 @@ class TableRecords:
         launches.add_unlabelled(unlabelled, parsed)
         return end
 
+    def add_over_gaps(self, found: FoundTable, parsed: ParsedLines, begin: int) -> int | None:
+        """Add the records of lines with other text between, if all go on and it says nothing of launches.
+
+        `begin` is where the block begins in the stream. Returns where the last record ends in the stream,
+        None if nothing was added.
+        """
+        process = found.process
+        if self._redrawn.has_any or not self._series.is_alone(process) or not found.is_of(process):
+            return None
+        lines, state = self._lines_of_processes(found), self._states.of(process)
+        is_settled = self._launches.is_settled(1) and self._launches.is_steady
+        if "passes" in known_axis(state) or not (is_settled and are_steady(lines, state)):
+            return None
+        first, last = found.offset + found.starts[0] - begin, found.offset + found.ends[-1] - begin
+        if not self._launches.opening.is_quiet(first, last):
+            return None
+        rows = rows_in_order(lines)
+        if not (self._are_alike(lines, rows) and self._launches.go_on([row for row in rows if row])):
+            return None
+        note_steady_lines(lines, state)
+        return self._add_alike(lines, rows, found, parsed)
+
     def _rows_at_once(
         self, found: FoundTable, lines: Sequence[LinesOfProcess]
     ) -> Sequence[LogRow | None] | None:
@@ -86,48 +113,57 @@ class TableRecords:
         processes = {process for *_, process in lines}
         return rows_at_once(lines, self._states.of) if self._launches.is_settled(len(processes)) else None
 
-    def _records_alike(
-        self, lines: Sequence[LinesOfProcess], rows: Sequence[LogRow | None]
-    ) -> list[LogRow] | None:
-        """The rows, where all are records of one process that is alone, or of others, at their own steps."""
+    def _are_alike(self, lines: Sequence[LinesOfProcess], rows: Sequence[LogRow | None]) -> bool:
+        """Whether all rows are records of one process that is alone, or of others, at their own steps."""
         processes = {id(process): process for *_, process in lines}.values()
         if len(processes) > 1 and any(map(self._series.is_alone, processes)):
-            return None
+            return False
         if any("passes" in known_axis(self._states.of(process)) for process in processes):
-            return None
-        records = [
-            row
-            for row in rows
-            if row is not None and row.values and not row.labels and abs(row.step) <= LARGEST_STEP
-        ]
-        return records if len(records) == len(rows) else None
+            return False
+        announced = sum(last - first for table, first, last, _ in lines if not table.has_values)
+        return [*rows].count(None) == announced and all(
+            [
+                row is None or (row[2] and not row[3] and -LARGEST_STEP <= row[0] <= LARGEST_STEP)
+                for row in rows
+            ]
+        )
 
     def _add_alike(
         self,
         lines: Sequence[LinesOfProcess],
-        rows: list[LogRow],
+        rows: Sequence[LogRow | None],
         found: FoundTable,
         parsed: ParsedLines,
-    ) -> int:
-        """Add the rows of all lines; see `_records_alike`."""
+    ) -> int | None:
+        """Add the rows of all lines; see `_are_alike`."""
         launches, series, offset = self._launches, self._series, found.offset
-        launches.note_step(rows[0], rows[0].step, parsed, is_named=False)
-        is_alone, labels = series.is_alone(process := lines[0][3]), series.labels_of_process(process)
+        places = [place for place, row in enumerate(rows) if row is not None]
+        records = [row for row in rows if row is not None]
+        if not records:
+            return None
+        launches.note_step(records[0], records[0].step, parsed, is_named=False)
+        process = next(process for table, *_, process in lines if table.has_values)
+        is_alone, labels = series.is_alone(process), series.labels_of_process(process)
         if not is_alone:
             launches.note_record(parsed)
-        launches.note_steady_steps(rows)
+        launches.note_steady_steps(records)
         if is_alone:
-            places = ([offset + at for at in found.starts], [offset + at for at in found.ends])
-            launches.add_unlabelled(UnlabelledRows(rows, *places), parsed)
-            return offset + found.ends[-1]
+            starts = [offset + found.starts[place] for place in places]
+            ends = [offset + found.ends[place] for place in places]
+            launches.add_unlabelled(UnlabelledRows(records, starts, ends), parsed)
+            return ends[-1]
         of_process, line = {id(process): labels}, 0
-        for _, first, last, process in lines:
+        for table, first, last, process in lines:
+            if not table.has_values:
+                line += last - first
+                continue
             if (of_lines := of_process.get(id(process))) is None:
                 of_lines = of_process[id(process)] = series.labels_of_process(process)
             for row in rows[line : line + last - first]:
+                assert row is not None, "a line with values"
                 parsed.rows += [LogRow(row.step, row.time, row.values, each) for each in of_lines]
             line += last - first
-        return offset + found.ends[-1]
+        return offset + found.ends[places[-1]]
 
     def _records(
         self, found: FoundTable, lines: Sequence[LinesOfProcess], at_once: Sequence[LogRow | None] | None

@@ -109,7 +109,7 @@ def _describe_rate(line: str, parts: list[str]) -> LayoutContent | None:
 class _RateTable:
     """Lines of learning rates; see `LineTable`."""
 
-    has_values, within_epochs = True, None
+    has_values, within_epochs, announces_steps = True, None, False
 
     def __init__(self, layout: LineLayout, rows: Sequence[tuple[bytes, ...]]) -> None:
         content: _RateContent = layout.content

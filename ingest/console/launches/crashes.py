@@ -101,3 +101,8 @@ class Crash:
             return begin
         self._stage = stage
         return match.end()
+
+
+def has_signs(block: bytes, begin: int, end: int) -> bool:
+    """Whether a part of a block may say that a program crashed or was ended."""
+    return any(block.find(sign, begin, end) >= 0 for sign in (_TRACEBACK, *_SIGNS_OF_END))

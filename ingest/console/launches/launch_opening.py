@@ -17,7 +17,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from holter.ingest.console.launches.crashes import LOADS, Crash
+from holter.ingest.console.launches.crashes import LOADS, Crash, has_signs
 from holter.ingest.console.launches.opening_lines import (
     ARGUMENTS,
     LETTER,
@@ -258,6 +258,27 @@ class LaunchOpening:
         for number, piece in enumerate(pieces):
             if number not in self._found and piece not in numbered and block.find(piece, begin, end) >= 0:
                 self._found.add(number)
+
+    def is_quiet(self, begin: int, end: int) -> bool:
+        """Whether nothing of launches would be noted of any part of this part of the block.
+
+        That there is text is forgotten with the next record.
+        """
+        block, pieces = self._block, self._pieces
+        if pieces is None or self._found or self._has_warned or self.crash.has_begun:
+            return False
+        texts = [*self._warnings, *pieces[:1], *filter(None, (self._first, self._opener))]
+        if self._arguments:
+            texts.append(ARGUMENTS)
+        if any(block.find(text, begin, end) >= 0 for text in texts):
+            return False
+        if self._has_dated and _DATED.search(block, begin, end) is not None:
+            return False
+        if OF_PROCESSES.search(block, begin, end) is None:
+            return True
+        is_start = process_start(block, begin, end) is not ProcessStart.NONE
+        is_of_other = LOADS.search(block, begin, end) is not None or has_signs(block, begin, end)
+        return not (is_start or is_of_other or resumes(block, begin, end))
 
     def _search_processes(self, begin: int, end: int, pieces: Sequence[bytes]) -> bool:
         """Note what a part of the block states of processes by itself; whether a traceback begins in it."""

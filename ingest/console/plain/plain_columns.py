@@ -5,7 +5,7 @@ The values, steps and state are those that `plain_line` gives for one line after
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -195,6 +195,7 @@ class PlainTable:
         self._names: list[str] = []
         self._direct: list[int] = []
         self._continues = self.counts_alone = False
+        self.announces_steps = _announces_steps(self._shape, self._counts)
         if not self._shape.is_record:
             return
         self._times = prefix.times_around(columns_of_prefix, _times(content, columns, len(rows)))
@@ -255,7 +256,8 @@ class PlainTable:
 
     def counts_on(self, state: DialectState) -> bool:
         """Whether the lines count steps, and nothing else is known of these in this state."""
-        return self.counts_alone and may_count_on(axis_state(state), is_global=self._is_global)
+        axis = axis_state(state)
+        return self.counts_alone and may_count_on(axis, is_global=self._is_global, behind_heading=True)
 
     @cached_property
     def within_epochs(self) -> EpochLines | None:
@@ -475,6 +477,13 @@ class PlainTable:
         """Whether what lines count goes up from each to the next, of the same total."""
         counts, totals = zip(*next(iter(self._counts.values()))[first:last], strict=True)
         return len({*totals}) == 1 and all(map(lt, counts, counts[1:]))
+
+
+def _announces_steps(shape: LineShape, counts: Mapping[Counter, Sequence[tuple[int, int]]]) -> bool:
+    """Whether lines of a shape announce steps and nothing else: no end, no evaluation, no round."""
+    if shape.is_record or shape.split or shape.is_end or shape.is_round or shape.is_of_round:
+        return False
+    return counts.keys() == {Counter.STEP} and not any(total for _, total in counts[Counter.STEP])
 
 
 def _counts(count: _CountColumn, columns: list[tuple[bytes, ...]]) -> list[tuple[int, int]]:

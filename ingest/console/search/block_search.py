@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, groupby, repeat
+from operator import itemgetter
 from typing import NamedTuple
 
 from holter.ingest.console.dialect import LineKind, LineTable
@@ -33,11 +35,14 @@ class FoundLine(NamedTuple):
 TablePart = tuple[LineTable, int, int, LineKind]
 
 
+_kind = itemgetter(3)
+
+
 class FoundTable(NamedTuple):
     """Lines of known layouts below one another, which begin and end at some bytes after `offset`.
 
     `parts` are the lines of one layout each: the table with them, the first of them in it and the one behind
-    the last, and their kind.
+    the last, and their kind. Other text that no kind knows is right above the lines with the numbers `gaps`.
     """
 
     start: int
@@ -45,11 +50,13 @@ class FoundTable(NamedTuple):
     parts: list[TablePart]
     starts: list[int]
     ends: list[int]
+    gaps: Sequence[int] = ()
 
     @property
     def kinds(self) -> Collection[LineKind]:
         """The kinds of the lines."""
-        return {id(kind): kind for *_, kind in self.parts}.values()  # their own hash takes longer
+        kinds = [*map(_kind, self.parts)]
+        return dict(zip(map(id, kinds), kinds, strict=True)).values()  # their own hash takes longer
 
     @property
     def process(self) -> Labels:
@@ -68,6 +75,21 @@ class FoundTable(NamedTuple):
     def kinds_of_lines(self) -> Iterator[LineKind]:
         """The kind of each line."""
         return chain.from_iterable(repeat(kind, end - begin) for _, begin, end, kind in self.parts)
+
+    def apart(self) -> Iterator[FoundTable]:
+        """The lines between two gaps each."""
+        parts, at = iter(self.parts), 0
+        table, begin, end, kind = next(parts)
+        for first, last in zip([0, *self.gaps], [*self.gaps, len(self.starts)], strict=True):
+            of_lines: list[TablePart] = []
+            while at < last:
+                if begin == end:
+                    table, begin, end, kind = next(parts)
+                lines = min(end - begin, last - at)
+                of_lines.append((table, begin, begin + lines, kind))
+                begin, at = begin + lines, at + lines
+            starts, ends = self.starts[first:last], self.ends[first:last]
+            yield FoundTable(self.offset + starts[0], self.offset, of_lines, starts, ends)
 
     def behind(self, lines: int) -> FoundTable | None:
         """What is behind the first lines; None if there is nothing."""
@@ -143,7 +165,7 @@ class _BlockLines:
                 lines, gaps = self._known(gaps, kinds[0], index)
             found += lines
         if self._known_lines is not None:
-            found += self._tables(self._known_lines)
+            found += self._tables(self._known_lines, sorted(line.start - self._offset for line in found))
         found.sort(key=_start)
         return found
 
@@ -192,8 +214,11 @@ class _BlockLines:
         self._kinds |= dict.fromkeys(known.rows.keys() - self._kinds.keys(), kind)
         return found, places_between(unknown, taken)
 
-    def _tables(self, known: KnownLines) -> Iterator[FoundTable]:
-        """The lines of known layouts, with one table for all lines of a layout."""
+    def _tables(self, known: KnownLines, others: Sequence[int]) -> Iterator[FoundTable]:
+        """The lines of known layouts, with one table for all lines of a layout.
+
+        Tables end before the `others`: other lines that were found, by where they begin.
+        """
         tables, begins = dict[LineLayout, LineTable](), dict.fromkeys(known.rows, 0)
         for layout, rows in known.rows.items():
             columns = self._kinds[layout].columns
@@ -205,14 +230,19 @@ class _BlockLines:
         parts: list[TablePart] = []
         starts: list[int] = []
         ends: list[int] = []
+        gaps: list[int] = []
         for now, first, last in known.in_order():
+            if now is None and parts and not _has_any(others, of_line[first], of_line[last]):
+                if gaps[-1:] != [len(starts)]:
+                    gaps.append(len(starts))
+                continue
             # where lines of another kind begin, there are records alone around the place
             may_join = (above in have_values and now in have_values) or (
                 now is not None and above is not None and self._kinds[above] is self._kinds[now]
             )
             if parts and not may_join:
-                yield FoundTable(offset + starts[0], offset, parts, starts, ends)
-                parts, starts, ends = [], [], []
+                yield FoundTable(offset + starts[0], offset, parts, starts, ends, _within(gaps, starts))
+                parts, starts, ends, gaps = [], [], [], []
             above = now
             if now is None or now.is_empty:
                 continue
@@ -224,7 +254,17 @@ class _BlockLines:
             starts += of_line[first:last]
             ends += of_line[first + 1 : last + 1]
         if parts:
-            yield FoundTable(offset + starts[0], offset, parts, starts, ends)
+            yield FoundTable(offset + starts[0], offset, parts, starts, ends, _within(gaps, starts))
+
+
+def _has_any(places: Sequence[int], begin: int, end: int) -> bool:
+    """Whether any of some places, in their order, is between two others."""
+    return bisect_left(places, begin) < bisect_left(places, end)
+
+
+def _within(gaps: list[int], lines: Sequence[int]) -> list[int]:
+    """The gaps without one behind the last line."""
+    return gaps[:-1] if gaps[-1:] == [len(lines)] else gaps
 
 
 def _start(found: Found) -> int:
@@ -262,9 +302,11 @@ class BlockSearch:
     def lines(self) -> Iterator[Found]:
         """The matching lines of the block; see `LineMatcher.lines`."""
         while self._searches:
-            for found in self._searches[0]:  # noqa: UP028 (`yield from` would end it with this generator)
+            found = next(self._searches[0], None)
+            if found is None:
+                self._searches.popleft()
+            else:
                 yield found
-            self._searches.popleft()
 
     def is_of_framework(self, line: bytes) -> bool:
         """Whether a line is of a kind that is not read by the grammar of any program's lines."""
@@ -272,9 +314,9 @@ class BlockSearch:
             isinstance(found, FoundLine) and not found.kind.any_program for found in self._matcher.lines(line)
         )
 
-    def put_back(self, found: Found) -> None:
-        """Yield a line again, before those that follow it; `stop` is called next."""
-        self._searches.appendleft(iter((found,)))
+    def put_back(self, *found: Found) -> None:
+        """Yield lines again, before those that follow them."""
+        self._searches.appendleft(iter(found))
 
     def stop(self, rest: bytes, begin: int) -> None:
         """Remember the lines not used yet for the next block, which begins with `rest` at byte `begin`."""

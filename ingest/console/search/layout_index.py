@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, groupby
+from itertools import accumulate, chain, groupby
 from typing import Any
 
 from holter.ingest.console.layouts.layout_prefixes import LinePrefix
@@ -51,8 +51,12 @@ class KnownLines:
     @cached_property
     def starts(self) -> list[int]:
         """Where each line begins, and where one behind the last would."""
-        sizes = map(len, self._text.split(b"\n"))
-        return [0, *accumulate(map((1).__add__, sizes))]
+        return [0, *accumulate(map((1).__add__, self._sizes))]
+
+    @cached_property
+    def _sizes(self) -> list[int]:
+        """The bytes of each line without its end, the last one is behind the last end of a line."""
+        return [*map(len, self._text.split(b"\n"))]
 
     @cached_property
     def _keys(self) -> list[int]:
@@ -72,14 +76,13 @@ class KnownLines:
         """The lines in some parts of the text, by what those that look alike have in common."""
         found: dict[int, list[int]] = {key: [] for key in keys}
         of_key = found.get
-        for numbers in map(self._numbers, places):
-            of_lines = self._keys[numbers.start : numbers.stop]
-            if len({*of_lines}) == 1 and (alike := of_key(of_lines[0])) is not None:
-                alike += numbers
-                continue
-            for number, key in zip(numbers, of_lines, strict=True):
-                if (alike := of_key(key)) is not None:
-                    alike.append(number)
+        numbers = [*chain.from_iterable(map(self._numbers, places))]
+        of_lines = [*map(self._keys.__getitem__, numbers)]
+        if len({*of_lines}) == 1:
+            return {key: numbers for key in of_lines[:1] if key in found}
+        for number, key in zip(numbers, of_lines, strict=True):
+            if (alike := of_key(key)) is not None:
+                alike.append(number)
         return {key: alike for key, alike in found.items() if alike}
 
     def add(self, numbers: Sequence[int], layouts: Sequence[LineLayout]) -> None:
@@ -126,7 +129,7 @@ class KnownLines:
 
     @cached_property
     def _has_empty(self) -> bool:
-        return b"\n\n" in self._text
+        return 0 in self._sizes[:-1]
 
     def _add_empty_behind(self, numbers: Sequence[int]) -> None:
         """Note that empty lines belong to the known lines above them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from holter.ingest.console.dialect import DialectState
+from holter.ingest.console.steps.round_steps import is_within_outer_step
 from holter.ingest.console.steps.step_axis import has_global_steps
 from holter.ingest.console.steps.step_without_epoch import note_step_without_epoch, passes_before
 
@@ -20,6 +21,8 @@ _STATED_ABOVE = {
 }
 _STATED_ABOVE |= {"evaluated above", "evaluated since"}
 """What lines above may state of lines that count nothing but steps."""
+_ANNOUNCED = {"heading", "outer"}
+"""What a line that announces a step and nothing else states of them."""
 
 
 def counts_steps_on(last: int, state: DialectState, *, is_global: bool) -> bool:
@@ -35,8 +38,13 @@ def counts_steps_on(last: int, state: DialectState, *, is_global: bool) -> bool:
     return True
 
 
-def may_count_on(state: DialectState, *, is_global: bool) -> bool:
-    """Whether nothing above states more about lines that count steps; such lines change nothing of it."""
-    if state.get("alone") is not True or not state.keys().isdisjoint(_STATED_ABOVE):
+def may_count_on(state: DialectState, *, is_global: bool, behind_heading: bool = False) -> bool:
+    """Whether nothing above states anything else of lines that count steps; such lines change nothing of it.
+
+    `behind_heading`: but for a line that announced a step, which the first of them forgets.
+    """
+    is_announced = behind_heading and not is_within_outer_step(state)
+    stated = _STATED_ABOVE - _ANNOUNCED if is_announced else _STATED_ABOVE
+    if state.get("alone") is not True or not state.keys().isdisjoint(stated):
         return False
     return has_global_steps(state) if is_global else not passes_before(state)

@@ -6,7 +6,6 @@ begins where it does in the text, so that what is found there is found in the te
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -50,20 +49,31 @@ def texts_in_place(text: bytes) -> LineTexts:
     if not _may_differ(text):
         return LineTexts(text, text, text)
     printed = text.split(b"\n")
-    plain = without_colours(text).split(b"\n") if _ESCAPE in text else printed
-    launchers, loggers = ends_of_prefixes(plain)
+    plain, lines = text, printed
+    if _ESCAPE in text:
+        plain = without_colours(text)
+        lines = plain.split(b"\n")
+    ends = ends_of_prefixes(plain, lines)
+    distinct = {*(ends if lines[-1] else ends[:-1])}  # a text of complete lines has nothing behind them
 
-    def without(ends: Sequence[int]) -> bytes:
-        if plain is printed:
-            filling = {end: b"\n" * end for end in {*ends}}
-            return b"\n".join([line[end:] + filling[end] for line, end in zip(plain, ends, strict=True)])
-        lines = zip(printed, plain, ends, strict=True)
-        return b"\n".join([line[end:].ljust(len(as_printed), b"\n") for as_printed, line, end in lines])
+    def without(part: int) -> bytes:
+        """The text without what launchers (0) or loggers (1) put before its lines."""
+        if plain is not text:
+            parts = zip(printed, lines, ends, strict=True)
+            return b"\n".join([line[end[part] :].ljust(len(whole), b"\n") for whole, line, end in parts])
+        if len(distinct) == 1:
+            end = ends[0][part]
+            filled = (b"\n" * (end + 1)).join([line[end:] for line in lines])
+            return filled + b"\n" * (len(text) - len(filled))
+        fillings = {end[part]: b"\n" * end[part] for end in {*distinct, ends[-1]}}
+        of_lines = [end[part] for end in ends]
+        return b"\n".join([line[end:] + fillings[end] for line, end in zip(lines, of_lines, strict=True)])
 
-    messages = without(loggers)
-    if plain is printed and not any(launchers):
+    messages = without(1)
+    if plain is text and not any(launcher for launcher, _ in distinct):
         return LineTexts(text, text, messages)
-    return LineTexts(text, messages if launchers == loggers else without(launchers), messages)
+    is_same = all(launcher == logger for launcher, logger in distinct)
+    return LineTexts(text, messages if is_same else without(0), messages)
 
 
 @lru_cache(maxsize=2)
@@ -71,10 +81,11 @@ def texts_alone(text: bytes) -> LineTexts:
     """The same with nothing between the lines: at other places than in the text."""
     if not _may_differ(text):
         return LineTexts(text, text, text)
-    lines = without_colours(text).split(b"\n")
+    plain = without_colours(text)
+    lines = plain.split(b"\n")
+    ends = ends_of_prefixes(plain, lines)
     bare, messages = (
-        b"\n".join([line[end:] for line, end in zip(lines, ends, strict=True)])
-        for ends in ends_of_prefixes(lines)
+        b"\n".join([line[end[part] :] for line, end in zip(lines, ends, strict=True)]) for part in (0, 1)
     )
     return LineTexts(text, bare, messages)
 

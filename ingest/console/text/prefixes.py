@@ -116,15 +116,14 @@ def without_colours(text: bytes) -> bytes:
     return _COLOUR_BYTES.sub(b"", text)
 
 
-def ends_of_prefixes(lines: Sequence[bytes]) -> tuple[list[int], list[int]]:
-    """Where what launchers put before some lines ends, and what loggers did; the lines have no colours.
+def ends_of_prefixes(text: bytes, lines: Sequence[bytes]) -> list[tuple[int, int]]:
+    """Where what launchers put before each line of a text ends, and what loggers did; there are no colours.
 
     Which digits are in a line does not matter for that.
     """
-    known = _known_ends
-    alike = b"\n".join(lines).translate(_ZEROS).split(b"\n")
-    ends = [known.get(zeros) or _find_ends(line, zeros) for line, zeros in zip(lines, alike, strict=True)]
-    return [launcher for launcher, _ in ends], [logger for _, logger in ends]
+    known = _known_ends.get
+    alike = text.translate(_ZEROS).split(b"\n")
+    return [known(zeros) or _find_ends(line, zeros) for line, zeros in zip(lines, alike, strict=True)]
 
 
 def _find_ends(line: bytes, alike: bytes) -> tuple[int, int]:
@@ -146,7 +145,8 @@ def message_of(line: bytes) -> bytes:
 
 def parse_stamp(second: str, fraction: str, zone: str) -> float:
     """Unix seconds of a date and time `2026-08-22T10:00:00`, NaN if there is no such time."""
-    return _second(second, zone) + float(fraction or 0)
+    seconds = int(second[17:])
+    return (_minute(second[:16], zone) + seconds if seconds < 60 else _NO_TIME) + float(fraction or 0)
 
 
 def _labels(prefix: re.Match[bytes], before: Labels) -> Labels:
@@ -170,8 +170,8 @@ def _labels(prefix: re.Match[bytes], before: Labels) -> Labels:
 
 
 @lru_cache(maxsize=1024)
-def _second(stamp: str, zone: str) -> float:
+def _minute(minute: str, zone: str) -> float:
     try:
-        return datetime.fromisoformat(stamp + zone).timestamp()
+        return datetime.fromisoformat(minute + zone).timestamp()
     except (ValueError, OverflowError):
         return _NO_TIME

@@ -253,8 +253,12 @@ class InterleavedWriters:
             clear.append(row if kind.trainings.number == 1 else kind.trainings.of_training(row))
         return clear
 
+    def go_on(self, rows: Sequence[LogRow]) -> bool:
+        """Whether all rows are those of the only writer of their kind."""
+        return bool(self._kinds_that_go_on(rows))
+
     def _kinds_that_go_on(self, rows: Sequence[LogRow]) -> dict[str, tuple[RowKind, list[int]]]:
-        """The kinds of rows with the steps of each; none unless each kind has a single writer."""
+        """The kinds of rows with the steps of each; none if not each is of the only writer of its kind."""
         steps: dict[tuple[str, ...], list[int]] = {}
         for row in rows:
             if (of_kind := steps.get(names := tuple(row[2]))) is None:

@@ -12,7 +12,7 @@ from itertools import islice
 from holter.ingest.console.dialect import DialectState, LineTable
 from holter.ingest.console.steps.evaluation_passes import trained_at
 from holter.ingest.console.steps.steady_epochs import rows_within_epochs
-from holter.ingest.console.steps.steady_rows import LinesOfProcess, steady_rows
+from holter.ingest.console.steps.steady_rows import LinesOfProcess, are_steady, steady_rows, tables_of
 from holter.ingest.console.steps.step_axis import known_axis
 from holter.ingest.rows import LogRow
 from holter.types import Labels
@@ -34,6 +34,11 @@ def rows_at_once(
 
     None if lines of several layouts may depend on one another: none is noted then.
     """
+    tables = tables_of(lines)
+    if len({*map(type, tables)}) == 1 and len({id(process) for *_, process in lines}) == 1:
+        state = state_of(lines[0][3])
+        reader = _reader_of(state, lines)
+        return None if reader is None else reader(lines, state)
     streams: list[_Stream] = []
     numbers: dict[tuple[type, int], int] = {}
     known: dict[tuple[int, int], int] = {}
@@ -65,11 +70,13 @@ def rows_at_once(
 
 def _reader_of(state: DialectState, parts: Sequence[LinesOfProcess]) -> _Reader | None:
     """What reads lines at once, None if nothing does."""
-    tables = {id(table): table for table, *_ in parts}.values()
-    if "passes" in known_axis(state) or not all(table.has_values for table in tables):
+    tables = tables_of(parts)
+    if "passes" in known_axis(state):
         return None
-    if all(table.counts_on(state) for table in tables):
+    if are_steady(parts, state):
         return steady_rows
+    if not all(table.has_values for table in tables):
+        return None
     if len(tables) == 1:
         return _rows_of_table
     return rows_within_epochs if all(table.within_epochs is not None for table in tables) else None
