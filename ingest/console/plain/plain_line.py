@@ -21,6 +21,7 @@ from holter.ingest.console.headings.training_sections import (
     end_section,
     enter_section,
     enter_section_at_step,
+    enter_section_evaluated,
     forget_settings,
     name_stage,
     section_labels,
@@ -162,6 +163,8 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
         name_stage(_stage_of(shape, numbers), axis)
         enter_section(counts, axis)
         note_training(shape, numbers, axis)
+    elif shape.is_record:
+        enter_section_evaluated(counts, axis)
     if shape.about is not None or "epoch about" in axis:
         note_epoch_about(shape, counts, axis)
     if not shape.is_record:
