@@ -33,7 +33,7 @@ _NUMBERED = re.compile(
     r"[ \t]?[:=#_-]?[ \t]?#?(?P<number>\d{1,4})(?![\d.\w])(?: ?(?:/|of) ?\d{1,4})?"
     r"[^\w\n]{0,100}(?:[a-z][a-z -]{0,30})?[^\w\n]{0,100}$"
 )
-_MANY = "job|run|combination|config(?:uration)?|setting|trial|experiment|model|fold|task|subject|layer"
+_MANY = "job|run|combination|config(?:uration)?|setting|trial|experiment|model|fold|task|subject"
 OF_TRAININGS = re.compile(rf"(?i)(?<![a-z])(?:{_WORDS}|{_MANY})s?(?![a-z])")
 """A word for one of several trainings."""
 _OF_TRAINING = r"(?:training (?:[a-z]{1,20} ){0,2})?"
