@@ -47,3 +47,31 @@ def test_trainings_of_which_lines_state_the_number_are_series_from_their_first_s
 ) -> None:
     text, expected = CASES[case]
     assert_steps(tmp_path, OPENING + text, expected)
+
+
+LAYERS: dict[str, tuple[str, dict[str, list[int]]]] = {
+    "values of a line of the epoch 0": (
+        "".join(
+            f"Training layer {k}\nEpoch 0: val loss 3.{k}\n"
+            + "".join(f"Epoch {e}: train loss 1.{k}{e} val loss 2.{k}{e}\n" for e in E)
+            for k in K
+        ),
+        {f"train loss{label}": [*E] for label in ("", "/layer=2", "/layer=3")}
+        | {f"val loss{label}": [0, *E] for label in ("", "/layer=2", "/layer=3")},
+    ),
+    "a line of the evaluation": (
+        "".join(
+            f"--- Pretraining layer {k} ---\n[Test] epoch 0 auc 0.{k}\n"
+            + "".join(f"[Train] epoch {e} loss 1.{k}{e}\n[Test] epoch {e} auc 0.{k}{e}\n" for e in E)
+            for k in K
+        ),
+        {f"loss{label}": [*E] for label in ("", "/layer=2", "/layer=3")}
+        | {f"test/auc{label}": [0, *E] for label in ("", "/layer=2", "/layer=3")},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LAYERS)
+def test_an_evaluation_before_each_layer_is_at_the_epoch_0_of_its_training(tmp_path: Path, case: str) -> None:
+    text, expected = LAYERS[case]
+    assert_steps(tmp_path, OPENING + text, expected)

@@ -24,10 +24,12 @@ from holter.translated_words import in_english
 from holter.types import Labels, labels_of
 
 _WORDS = "fold|seed|trial|subject|client|model|experiment|repetition|repeat|replicate|split|phase|stage|task"
+_LAYER = "(?<=ing )layer"
+"""A layer that is trained by itself: models have others."""
 _KEYS = {"stage": "phase"}
 """Labels that are named otherwise: `stage` is that of words before `epoch`."""
 _NUMBERED = re.compile(
-    rf"(?i)(?:[^\n]{{0,120}}\W)?(?:k-?|cv )?(?P<word>{_WORDS})s?(?: no\.?| number|_idx)?"
+    rf"(?i)(?:[^\n]{{0,120}}\W)?(?:k-?|cv )?(?P<word>{_WORDS}|{_LAYER})s?(?: no\.?| number|_idx)?"
     r"[ \t]?[:=#_-]?[ \t]?#?(?P<number>\d{1,4})(?![\d.\w])(?: ?(?:/|of) ?\d{1,4})?"
     r"[^\w\n]{0,100}(?:[a-z][a-z -]{0,30})?[^\w\n]{0,100}$"
 )
@@ -257,7 +259,9 @@ def _note(named: dict[str, str], state: DialectState) -> None:
 
 
 SECTION_LINES = LinearPattern(
-    rb"(?im)^(?:[^\n]{0,120}[^\w\n])?(?:k-?|cv )?(?:" + _WORDS.encode() + rb")s?(?: no\.?| number|_idx)?"
+    rb"(?im)^(?:[^\n]{0,120}[^\w\n])?(?:k-?|cv )?(?:"
+    + _WORDS.encode()
+    + rb"|layer)s?(?: no\.?| number|_idx)?"
     rb"[ \t]?[:=#_-]?[ \t]?#?\d{1,4}(?:[^\d.\w\n][^\n]{0,160})?$"
     rb"|^[^\w\n]{0,100}"
     + _TRAINING.replace("(?P<name>", "(?:").encode()
@@ -336,6 +340,18 @@ def enter_section(counts: Mapping[Counter, tuple[int, int]], axis: DialectState)
         number if number >= 0 else before for number, before in zip(position, last, strict=True)
     ]
     return begins
+
+
+def enter_section_evaluated(counts: Mapping[Counter, tuple[int, int]], axis: DialectState) -> None:
+    """Begin the training that lines above named, if a line of an evaluation counts an epoch before all of it.
+
+    So it is where each is evaluated before its first epoch: `[Test] epoch 0` below `Layer 2`.
+    """
+    section = axis.get("section", {})
+    if counts.keys() != {Counter.EPOCH} or "next" not in section or "last" not in section:
+        return
+    if _is_anew([counts[Counter.EPOCH][0], -1], section["last"], section["begin"]):
+        enter_section(counts, axis)
 
 
 def enter_section_at_step(step: int, axis: DialectState) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 from holter.ingest.console.dialect import DialectState, EpochLines
 from holter.ingest.console.headings.training_sections import (
     enter_section,
+    enter_section_evaluated,
     is_named,
     name_stage,
     section_labels,
@@ -305,6 +306,8 @@ class PlainTable:
             name_stage(stage or self._shape.stage, axis)
             for line in sorted({first, last - 1}):
                 enter_section({counter: column[line] for counter, column in self._counts.items()}, axis)
+        elif self._shape.is_record:
+            enter_section_evaluated(self._counts_of(first), axis)
         labels = section_labels(axis, self._names, of_all=self._shape.is_of_all)
         rows = self._rows(first, last, axis)
         return rows if labels is None else [row and row._replace(labels=labels) for row in rows]

@@ -18,6 +18,7 @@ from holter.ingest.console.headings.numbered_stages import is_stage
 from holter.ingest.console.headings.training_sections import (
     enter_section,
     enter_section_at_step,
+    enter_section_evaluated,
     name_stage,
     section_labels,
 )
@@ -119,6 +120,8 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
         name_stage(_stage_of(shape, numbers), axis)
         enter_section(counts, axis)
         note_training(shape, numbers, axis)
+    elif shape.is_record:
+        enter_section_evaluated(counts, axis)
     if shape.about is not None or "epoch about" in axis:
         note_epoch_about(shape, counts, axis)
     if not shape.is_record:
