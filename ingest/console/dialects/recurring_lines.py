@@ -33,6 +33,7 @@ from holter.ingest.console.plain.plain_line import (
 from holter.ingest.console.search.pattern_search import LinearPattern
 from holter.ingest.console.steps.evaluated_parts import data_of_parts
 from holter.ingest.console.steps.evaluation_passes import names_of_pass
+from holter.ingest.console.steps.late_evaluations import epoch_evaluated
 from holter.ingest.console.steps.recurrence import recurring_values
 from holter.ingest.console.steps.step_axis import has_steps, is_before_training, position
 from holter.ingest.console.text.values import parse_time
@@ -92,6 +93,8 @@ def _recurring(line: str, state: DialectState) -> list[LineValues] | None:
     means = {f"{evaluating}/{name}": name_of_mean(name, evaluating) for name in of_pass}
     values = {means.get(name, name): value for name, value in values.items()}
     values = _without_stated(values, axis)
+    if evaluating or shape.split:
+        step = epoch_evaluated(step, axis)
     if values and (row := numbered_row(parts, shape)):
         values = {f"{row}{name.removeprefix(f'{row[:-1]} ')}": value for name, value in values.items()}
     elif values:

@@ -66,6 +66,7 @@ from holter.ingest.console.steps.evaluation_steps import (
     is_passed,
     step_of_next,
 )
+from holter.ingest.console.steps.late_evaluations import epoch_evaluated, note_trained
 from holter.ingest.console.steps.own_counts import counts_itself
 from holter.ingest.console.steps.parts_of_epochs import count_fraction, count_pass, follows_steps
 from holter.ingest.console.steps.rates_of_epochs import repeats_rates
@@ -469,8 +470,13 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
             values[f"epoch/{name}" if name.removesuffix("/mean") in means else name] = value * field.scale
     if not values:
         return None
+    is_evaluated = all(map(is_of_evaluation, values))
     if not all(map(is_setting, values)):
         forget_settings(axis)
+        if not is_evaluated and step == axis.get("announced", [None])[0]:
+            note_trained(int(step), axis)
+    if is_evaluated:
+        step = epoch_evaluated(int(step), axis)
     end_section(values, axis)
     note_data(stated, names[0], axis)
     if numbered is not None:
