@@ -1,7 +1,7 @@
 """Evaluations below the heading of the next epoch, in logs of epochs alone: they are of the epoch that ended.
 
 `Epoch 2` is printed first, `val loss: 0.5` next, then the training of this epoch. It shows where the first
-evaluation of a text is below the second heading and above the training there, and none is below the first one.
+evaluation of a text is below the second heading, above the training there, and none is below the first.
 """
 
 from __future__ import annotations
