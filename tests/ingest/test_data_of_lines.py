@@ -284,3 +284,25 @@ def test_results_whose_like_were_below_headings_all_along_are_of_their_data_with
 def test_data_with_a_tab_before_their_number_are_read_below_an_epoch(tmp_path: Path) -> None:
     run = read_log(tmp_path, "".join(f"Epoch {n}\nTrain\t0.{9 - n}\nVal\t0.{8 - n}\n" for n in range(1, 5)))
     assert steps_of(run) == {"Train": [1, 2, 3, 4], "Val": [1, 2, 3, 4]}
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("Val loss/acc: 1.{0}/0.{0}", ["Val loss", "Val acc"]),
+        ("Test [loss, acc]: [1.{0}, 0.{0}]", ["Test loss", "Test acc"]),
+        (
+            "Train loss/f1: 1.{0}/0.{0} Dev loss/f1: 2.{0}/0.{0}",
+            ["Train loss", "Train f1", "Dev loss", "Dev f1"],
+        ),
+        ("average val loss: 1.{0}, acc: 0.{0}", ["average val loss", "val acc"]),
+        ("Overall test error 1.{0} recall 0.{0}", ["Overall test error", "test recall"]),
+        ("Train: 1.{0}, 0.{0}", ["Train", "Train 2"]),
+        ("loss 3.{0}\nVal 1.{0} 0.{0}", ["loss", "Val", "Val 2"]),
+    ],
+)
+def test_the_data_before_a_list_of_names_or_behind_a_statistic_is_that_of_all_its_numbers(
+    tmp_path: Path, line: str, names: list[str]
+) -> None:
+    text = "".join(f"Epoch {n}\n{line.format(n)}\n" for n in range(1, 5))
+    assert steps_of(read_log(tmp_path, text)) == {name: [1, 2, 3, 4] for name in names}
