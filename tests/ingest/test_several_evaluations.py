@@ -64,3 +64,34 @@ def test_evaluations_beside_megatrons_lines_name_their_data_in_any_words(
 ) -> None:
     text = "".join(f" iteration {n:8d}/ 40 | lm loss: 5.{n}E+00 | grad norm: 1.1 |\n" for n in (10, 20))
     assert steps_of(read_log(tmp_path, text + line))[name] == [20]
+
+
+@pytest.mark.parametrize(
+    ("epoch", "evaluation"),
+    [
+        ("Epoch {0}/6\n{1}train loss: 2.{0}\n", "val loss: 2.{0}5\nval acc: 0.{0}\n"),
+        ("Epoch {0}: train loss 2.{0}\nStarting epoch {2}\n{1}", "Test set: loss 0.{0}, acc 0.{0}\n"),
+        ("===== Epoch {0} =====\n{1}train loss: 2.{0}\n", "Validating...\nacc: 0.{0}\n"),
+    ],
+)
+def test_an_evaluation_below_the_heading_of_the_next_epoch_is_of_the_one_above(
+    tmp_path: Path, epoch: str, evaluation: str
+) -> None:
+    is_behind = epoch.endswith("{1}")
+    text = "".join(
+        epoch.format(n, evaluation.format(n) if n > 1 or is_behind else "", n + 1) for n in range(1, 7)
+    )
+    steps = steps_of(read_log(tmp_path, text))
+    assert steps.pop("train loss") == [*range(1, 7)]
+    assert {*map(tuple, steps.values())} == {tuple(range(1, 7 if is_behind else 6))}
+
+
+@pytest.mark.parametrize(
+    "epoch", ["Epoch {0}\nval loss: 2.{0}\ntrain loss: 1.{0}\n", "Epoch {0}\ntrain loss: 1.{0}\n{1}"]
+)
+def test_evaluations_of_an_epoch_stay_at_it_where_its_training_was_printed(
+    tmp_path: Path, epoch: str
+) -> None:
+    text = "".join(epoch.format(n, f"val loss: 2.{n}\n" * (n % 2 == 0)) for n in range(1, 7))
+    expected = [*range(1, 7)] if "{1}" not in epoch else [2, 4, 6]
+    assert steps_of(read_log(tmp_path, text)) == {"train loss": [*range(1, 7)], "val loss": expected}

@@ -509,7 +509,7 @@ _OWN_KINDS = (
     PROGRAM_CODE,
     class_report.HEADING,
     class_tables.BEGIN,
-    CLASS_ROWS,
+    or_recurring(CLASS_ROWS),
     METRICS_ALONE,
     IMPROVEMENTS,
     *_MORE_SPECIAL,

@@ -30,6 +30,7 @@ from holter.ingest.console.plain.plain_line import axis_state
 from holter.ingest.console.search.pattern_search import LinearPattern
 from holter.ingest.console.steps.evaluated_parts import data_of_parts
 from holter.ingest.console.steps.evaluation_passes import names_of_pass
+from holter.ingest.console.steps.late_evaluations import epoch_evaluated
 from holter.ingest.console.steps.recurrence import recurring_values
 from holter.ingest.console.steps.step_axis import has_steps, is_before_training, position
 from holter.ingest.console.text.values import parse_time
@@ -89,6 +90,8 @@ def _recurring(line: str, state: DialectState) -> list[LineValues] | None:
     means = {f"{evaluating}/{name}": name_of_mean(name, evaluating) for name in of_pass}
     values = {means.get(name, name): value for name, value in values.items()}
     values = _without_stated(values, axis)
+    if evaluating or shape.split:
+        step = epoch_evaluated(step, axis)
     if values and (row := numbered_row(parts, shape)):
         values = {f"{row}{name.removeprefix(f'{row[:-1]} ')}": value for name, value in values.items()}
     elif values:
@@ -142,10 +145,14 @@ def _values(parts: list[str], shape: LineShape, evaluating: str, alone: str) -> 
         split = best_of(split)
     values: dict[str, float] = {}
     are_pairs = has_pairs_alone(parts)
+    names = {field.name for field in shape.metrics}
+    are_measured = all("." in number for number in parts[1::2])
     for field in shape.metrics:
         before, number, behind = parts[2 * field.index : 2 * field.index + 3]
         before = parts[2 * lists.get(field.index, field.index)]
         is_marked = before.rstrip(" \t[({'\"").endswith((":", "=", " is"))
+        is_of_data = f"{field.name} 2" in names or _is_next_of_data(field.name)  # `Val 1.35 0.45`
+        is_marked |= is_of_data and are_measured
         is_marked |= field.index > 0 and ("_" in field.name or _is_of_other_data(field.name, values))
         if not (is_marked or field.name == alone):
             continue
@@ -154,7 +161,7 @@ def _values(parts: list[str], shape: LineShape, evaluating: str, alone: str) -> 
         is_part |= before.endswith("(") and behind.startswith(",")
         # `DONE (t=0.04s)`, `Test: [0] Total time: 0:00:17`
         is_named = len(field.name) > 1 or len(shape.metrics) > 1 or _is_letter_alone(parts)
-        is_named &= DATA_SPLIT.fullmatch(field.name) is None
+        is_named &= is_of_data or DATA_SPLIT.fullmatch(field.name) is None
         value = value_of(number)
         is_extreme = bool(split) and _EXTREME.match(field.name) is not None
         is_set = is_setting(field.name) and not (is_extreme or is_learning_rate(field.name))
@@ -163,6 +170,12 @@ def _values(parts: list[str], shape: LineShape, evaluating: str, alone: str) -> 
             continue
         values[name_of_best(field.name, split)] = value * field.scale
     return values
+
+
+def _is_next_of_data(name: str) -> bool:
+    """Whether a name is that of another number behind a word for data."""
+    data, _, number = name.rpartition(" ")
+    return number.isdecimal() and DATA_SPLIT.fullmatch(data) is not None
 
 
 def _is_of_other_data(name: str, values: Iterable[str]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from holter.ingest.console.line.line_words import DATA_SPLIT, DATA_TAG, EPOCHS, OTHERS, SHORT_DATA
+from holter.ingest.console.line.line_words import DATA_SPLIT, DATA_TAG, EPOCHS, OTHERS, SHORT_DATA, STATISTICS
 from holter.ingest.metric_names import is_metric_name
 from holter.translated_words import in_english
 
@@ -13,6 +13,9 @@ _OF_TRAINING = re.compile(
     r"(?i)(?<![a-z])(?:lr(?![a-z])|learning.?rate|grad|train|best|total)|time(?![a-z])|/s(?:ec)?\b"
     r"|(?:tokens?|samples?|images?)/"
 )
+_QUALIFIERS = STATISTICS | {"global", "overall", "final", "server", "aggregated", "centralized", "total"}
+"""Words before the data of a metric that say of all that follow how they were computed."""
+_LEAST_QUALIFIED = 2
 
 
 def unique_name(name: str, section: str, names: Collection[str]) -> tuple[str, str]:
@@ -22,8 +25,10 @@ def unique_name(name: str, section: str, names: Collection[str]) -> tuple[str, s
     last one is `Val loss`.
     """
     words = name.split(" ")
+    if len(words) > _LEAST_QUALIFIED and words[0].lower().rstrip(".") in _QUALIFIERS:
+        words = words[1:]  # `Average test loss 0.5 acc 0.8`
     if _data_of_word(words[0]) is not None:
-        section = name if len(words) == 1 else words[0]
+        section = words[0]
     elif name in names and not section and (data := _data_of_last(names)):
         name = f"{data} {name}"
     elif section and not _names_data(name) and (name in names or _continues(section, name, names)):

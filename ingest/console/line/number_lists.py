@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from holter.ingest.console.line.data_names import names_data
 from holter.ingest.console.line.line_words import DATA_SPLIT
 from holter.ingest.console.line.number_names import counts
 from holter.ingest.console.line.numbers_behind import values_behind
@@ -32,6 +33,7 @@ _STATISTICS = re.compile(r"(?<![\w.])([A-Za-z]\w{0,20}) ?: ?([\u00b5\u03bc\u03c3
 _NAMES_OF_STATISTICS = {"\u00b5": "mean", "\u03bc": "mean", "\u03c3": "std", "m": "min", "M": "max"}
 _DATA_IN_BRACKETS = re.compile(r"\[([A-Za-z]{2,12})\]:? $")
 _METRIC_AHEAD = re.compile(r"(?<![\w.])([A-Za-z][\w@.-]{0,30}) $")
+_DATA_AHEAD = re.compile(r"(?<![\w./])([A-Za-z]{2,12})[\])]?[ :|-]{1,3}$")
 _RANKS = re.compile(
     r"(?<![\w.])([A-Za-z][\w-]{0,20}[@-])(\d{1,3}(?:/\d{1,3}){0,4}/(?:\d{1,3}|L))\s?[:=]?\s{0,8}$"
 )
@@ -113,6 +115,8 @@ def listed_names(texts: tuple[str, ...]) -> dict[int, str]:
             signs = set(re.findall(r"[,/|]", match[2]))
             if of := match[1] or _metric_of_data(text[: match.start()], names):
                 names = [f"{of}/{name}" for name in names]  # `Loss(text/kernel): 0.4/0.1`
+            elif (of_data := _data_of_list(text[: match.start()], names)) is not None:
+                names = [f"{of_data} {name}" for name in names]  # `Val loss/acc: 0.5/0.8`
         else:
             continue
         if (
@@ -161,6 +165,14 @@ def _data_in_brackets(texts: tuple[str, ...], index: int) -> dict[int, str] | No
         return None
     is_next = behind.strip(" ,|;").startswith("[")
     return {index + at: match[1] for at, match in enumerate(pair) if match} if is_next else None
+
+
+def _data_of_list(text: str, names: list[str]) -> str | None:
+    """The word for data at the end of a text, if the names behind it say of none: `Val loss/acc`."""
+    match = _DATA_AHEAD.search(text)
+    if match is None or DATA_SPLIT.fullmatch(match[1]) is None or any(map(names_data, names)):
+        return None
+    return match[1]
 
 
 def _metric_of_data(text: str, names: list[str]) -> str:
@@ -234,12 +246,18 @@ def _last_of_run(texts: tuple[str, ...], index: int, between: tuple[str, ...]) -
     return index
 
 
+def _is_data_alone(text: str) -> bool:
+    """Whether a text is nothing but a word for data."""
+    return DATA_SPLIT.fullmatch(text.strip()) is not None
+
+
 def values_of_lists(texts: tuple[str, ...]) -> dict[int, int]:
     """The first number of the list that a number is in: `acc: [0.5, 0.4]`; `IoU: 0.9 0.8` ends its line.
 
     So does `acc: 50.5% 60.5%`, and with commas it ends before the next name: `acc: 0.5, 0.6, loss: 2`. A sum
     is one with its terms: `train==[0.5=0.4 + 0.1]`. How far values vary is one with their mean, `5.1 ± 0.3`,
-    and so are numbers right behind a metric: `loss 0.5 0.6, acc 0.9`.
+    and so are numbers right behind a metric: `loss 0.5 0.6, acc 0.9`. Those of a line with nothing else but a
+    word for data are one: `Val 1.35 0.45`.
     """
     firsts: dict[int, int] = {}
     index, count = 0, len(texts) - 1
@@ -250,6 +268,9 @@ def values_of_lists(texts: tuple[str, ...]) -> dict[int, int]:
         before, behind = texts[index].rstrip(" "), texts[last + 1].lstrip(" ")
         is_closed = before.endswith(("[", "(")) and behind.startswith(("]", ")"))
         is_end = before.endswith((":", "=")) and behind.strip() in ("", "%") and last + 1 == count
+        is_end |= (
+            not index and last > 0 and last + 1 == count and _is_data_alone(before) and not behind.strip()
+        )
         is_next = behind.startswith(";")
         is_next |= texts[index + 1].strip() == "," and _NEXT_NAME.match(behind) is not None
         is_end |= before.endswith((":", "=")) and is_next  # `RMSE: 28.5, 26.9; MAE: 18`

@@ -18,6 +18,7 @@ from holter.ingest.console.headings.training_sections import (
 )
 from holter.ingest.console.line.cached_shapes import shape_of_line
 from holter.ingest.console.line.confusion_counts import confusion_counts
+from holter.ingest.console.line.data_names import is_of_evaluation
 from holter.ingest.console.line.evaluation_names import best_of, metric_name, name_of_best, name_of_mean
 from holter.ingest.console.line.identified_rows import identity_of_row
 from holter.ingest.console.line.line_bests import best_step_above, named_best
@@ -55,6 +56,7 @@ from holter.ingest.console.steps.evaluation_passes import names_of_pass
 from holter.ingest.console.steps.evaluation_steps import (
     step_of_next,
 )
+from holter.ingest.console.steps.late_evaluations import epoch_evaluated, note_trained
 from holter.ingest.console.steps.parts_of_epochs import count_fraction, count_pass
 from holter.ingest.console.steps.stated_names import note_names
 from holter.ingest.console.steps.step_axis import (
@@ -134,8 +136,13 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     values = {_name_of_value(field.name, naming, axis): value * field.scale for field, value in measured}
     if not values:
         return None
+    is_evaluated = all(map(is_of_evaluation, values))
     if not all(map(is_setting, values)):
         forget_settings(axis)
+        if not is_evaluated and step == axis.get("announced", [None])[0]:
+            note_trained(int(step), axis)
+    if is_evaluated:
+        step = epoch_evaluated(int(step), axis)
     end_section(values, axis)
     note_data(stated, names[0], axis)
     if numbered is not None:

@@ -15,6 +15,7 @@ from holter.ingest.console.headings.qualified_names import with_values_again
 from holter.ingest.console.headings.subjects_above import labels_below, subject_labels
 from holter.ingest.console.headings.training_sections import end_section, section_labels
 from holter.ingest.console.line.cached_shapes import shape_of_line
+from holter.ingest.console.line.data_names import is_of_evaluation
 from holter.ingest.console.line.evaluation_names import metric_name
 from holter.ingest.console.line.line_fields import DURATION
 from holter.ingest.console.line.line_settings import has_settings, is_of_model, is_setting
@@ -24,6 +25,7 @@ from holter.ingest.console.plain.metrics_of_epoch import parse_metrics_of_epoch
 from holter.ingest.console.plain.plain_line import axis_state
 from holter.ingest.console.search.nested_keys import measure_above, nested_name
 from holter.ingest.console.steps.evaluated_parts import data_of_parts
+from holter.ingest.console.steps.late_evaluations import epoch_evaluated
 from holter.ingest.console.steps.step_axis import position
 from holter.ingest.metric_names import is_metric_name
 
@@ -68,6 +70,8 @@ def parse_result(line: str, state: DialectState) -> LineResult:
     if block.get("is settings") and not is_metric_name(result[0]):
         return None
     data = axis.get("evaluating", "") or data_of_parts([result[0]], step, axis)
+    if data or is_of_evaluation(result[0]):
+        step = epoch_evaluated(step, axis)
     name = metric_name(nested_name(result[0], axis), data)
     values = {name: result[1], **_spread(name, line)}
     is_measured = is_metric_name(result[0]) and "loss" not in result[0].lower()

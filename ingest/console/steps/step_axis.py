@@ -91,6 +91,9 @@ def forget_position(state: DialectState) -> None:
         "evaluated",
         "evaluated at",
         "epoch of steps",
+        "trained in epoch",
+        "evaluates later",
+        "first announced",
         "fraction",
         "parts of epochs",
         "headed",
@@ -266,6 +269,7 @@ def note_epoch(counts: Counts, state: DialectState) -> None:
             state.pop("counted", None)
             state.pop("lines", None)
         state["announced"] = [number, epochs]
+        state.setdefault("first announced", number)
 
 
 def note_heading(counts: Counts, state: DialectState) -> None:

@@ -1,0 +1,31 @@
+"""The data that a line names before a list of names, or behind a statistic, is that of all its numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.log_runs import read_log, steps_of
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("Val loss/acc: 1.{0}/0.{0}", ["Val loss", "Val acc"]),
+        ("Test [loss, acc]: [1.{0}, 0.{0}]", ["Test loss", "Test acc"]),
+        (
+            "Train loss/f1: 1.{0}/0.{0} Dev loss/f1: 2.{0}/0.{0}",
+            ["Train loss", "Train f1", "Dev loss", "Dev f1"],
+        ),
+        ("average val loss: 1.{0}, acc: 0.{0}", ["average val loss", "val acc"]),
+        ("Overall test error 1.{0} recall 0.{0}", ["Overall test error", "test recall"]),
+        ("Train: 1.{0}, 0.{0}", ["Train", "Train 2"]),
+        ("loss 3.{0}\nVal 1.{0} 0.{0}", ["loss", "Val", "Val 2"]),
+    ],
+)
+def test_the_data_before_a_list_of_names_or_behind_a_statistic_is_that_of_all_its_numbers(
+    tmp_path: Path, line: str, names: list[str]
+) -> None:
+    text = "".join(f"Epoch {n}\n{line.format(n)}\n" for n in range(1, 5))
+    assert steps_of(read_log(tmp_path, text)) == {name: [1, 2, 3, 4] for name in names}
