@@ -328,6 +328,7 @@ class ConsoleReader:
             is_same_launch=is_unlabelled and self._opening.is_same_launch,
             at=at if at != item.step else None,
             is_guess=is_unlabelled and self._opening.is_guess,
+            begins_training=is_unlabelled and self._opening.has_begun_training,
         )
         has_one_writer = not self._opening.is_repeated
         if not self._first_epoch.holds(record, line.message, state, has_one_writer=has_one_writer):

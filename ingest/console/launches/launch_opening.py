@@ -68,7 +68,8 @@ _SET_UP = re.compile(
     rb"|version|import|rate\b|tensorflow|torch|tokenizer|model|network|initiali[sz]|load|sav(?:e|ing)|director|folder"
 )
 """Words of lines about the set-up of a program."""
-_BEGINS = re.compile(rb"(?i)(?:start|begin)(?:ing)?(?: the)? train|train(?:ing)? (?:start|begin)")
+_BEGINS_TRAINING = rb"(?:start|begin)(?:ing)?(?: the)? train|train(?:ing)? (?:start|begin)"
+_BEGINS = re.compile(rb"(?i)" + _BEGINS_TRAINING)
 """What a program says as it begins, but may say of each part of a training as well."""
 _SETTING = re.compile(
     rb"(?i)(?:batch|lr|rate|decay|epochs?|size|dim|layers|dropout|workers)['\"]? {0,3}[:=] {0,3}\d"
@@ -85,7 +86,10 @@ _RESUMES = LinearPattern(
 )
 """What a program says that was started again, and goes on where the launch before ended."""
 _OF_PROCESSES = LinearPattern(
-    rb"(?m)esum|ESUM|estor|ontinu|oad|Traceback \(most|Killed|\*\*\* |Segmentation fault|" + ANY_PROCESS_START
+    rb"(?m)esum|ESUM|estor|ontinu|oad|(?i:"
+    + _BEGINS_TRAINING
+    + rb")|Traceback \(most|Killed|\*\*\* |Segmentation fault|"
+    + ANY_PROCESS_START
 )
 """What a text has that says anything of processes: nothing is looked for where none of it is there."""
 _MAY_RESUME = (b"esum", b"ESUM", b"estored all", b"ontinu")
@@ -145,6 +149,7 @@ class LaunchOpening:
     was loaded, and `loaded_at`, its step or epoch. `_had_begun`: the first opening lines came again
     since then, before they were set aside. `_is_warned`: the last line was a warning. `_warnings` are those
     before the first record, with how often each was printed; `_has_warned`: one came again since then.
+    `has_begun_training`: a line since then says that a training starts.
     """
 
     def __init__(self, state: Mapping[str, Any]) -> None:
@@ -169,6 +174,7 @@ class LaunchOpening:
         self.crash = Crash(state.get("crash", (0, 0, 0)))
         self._block, self._position = b"", 0
         self._has_warned: bool = state.get("warned again", False)
+        self.has_begun_training: bool = state.get("training begins", False)
         self._is_setting = False
         self._is_warned: bool = state.get("warned", False)
         self._warnings = {text.encode("latin-1"): count for text, count in state.get("warnings", ())}
@@ -200,6 +206,8 @@ class LaunchOpening:
             more["begun"] = True
         if self._has_warned:
             more["warned again"] = True
+        if self.has_begun_training:
+            more["training begins"] = True
         if self.loaded_at is not None:
             more["loaded at"] = self.loaded_at
         if any(crash := self.crash.state()):
@@ -310,6 +318,8 @@ class LaunchOpening:
         block = self._block
         if (start := process_start(block, begin, end)) is not ProcessStart.NONE:
             self._found.add(_STARTED if start is ProcessStart.SHOWN else _MAY_HAVE_STARTED)
+        if _BEGINS.search(block, begin, end) is not None:
+            self.has_begun_training = True
         if _may_resume(block, begin, end) and _RESUMES.search(block, begin, end) is not None:
             self._found.add(_RESUMED)
         self._search_loaded(begin, end)
@@ -465,7 +475,7 @@ class LaunchOpening:
     def forget(self) -> None:
         """Forget which opening lines came again."""
         self._found.clear()
-        self._has_warned = False
+        self._has_warned = self.has_begun_training = False
         self._has_text = self._has_loaded = self._had_begun = False
         self.loaded_at = None
         self.crash.forget()

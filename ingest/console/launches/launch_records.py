@@ -125,7 +125,9 @@ class LaunchRecords:
         for number, row in enumerate(lines.rows):
             row = self.beginning(row)
             is_settled = self.writers.note_launch(
-                is_same=self.opening.is_same_launch, is_guess=self.opening.is_guess
+                is_same=self.opening.is_same_launch,
+                is_guess=self.opening.is_guess,
+                begins_training=self.opening.has_begun_training,
             )
             if number and is_settled:  # nothing comes between these lines
                 parsed.rows += self.writers.add_lines(lines.behind(number))
@@ -137,7 +139,11 @@ class LaunchRecords:
         """Add the rows of a record of the launch that is known to have printed it."""
         rows = record.rows
         if record.is_unlabelled:
-            self.writers.note_launch(is_same=record.is_same_launch, is_guess=record.is_guess)
+            self.writers.note_launch(
+                is_same=record.is_same_launch,
+                is_guess=record.is_guess,
+                begins_training=record.begins_training,
+            )
             rows = self.writers.add(rows[0], record.start, record.end, in_block=record.in_block)
         elif record.is_named and counts_steps and not record.job_wide:
             rows = [self.of_training(each) for each in rows]
