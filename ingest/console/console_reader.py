@@ -27,6 +27,7 @@ from holter.ingest.console.steps.evaluation_passes import trained_at
 from holter.ingest.console.steps.first_epoch import FirstEpoch, Record
 from holter.ingest.console.steps.rates_of_epochs import came_again
 from holter.ingest.console.steps.step_axis import known_axis
+from holter.ingest.console.steps.steps_over_epochs import LENGTH_FOUND, LENGTH_KNOWN, LENGTH_UNKNOWN
 from holter.ingest.console.table_records import TableRecords
 from holter.ingest.console.text.prefixes import CleanLine, strip_prefixes
 from holter.ingest.console.text.values import parse_time
@@ -129,6 +130,21 @@ class ConsoleReader:
         """Whether lines wait for others that say at which step they are, however long these take."""
         waiting = any(map(lines_above.has_waiting, self._states))
         return waiting or self._first_epoch.is_holding
+
+    @property
+    def begins_late(self) -> bool:
+        """Whether the text begins in a later epoch, and how long epochs are is unknown so far."""
+        return any(LENGTH_UNKNOWN in known_axis(state) for state in self._states)
+
+    def state_with_lengths(self) -> Mapping[str, Any]:
+        """What to read the text with once more, where it is known by now how long epochs before it are."""
+        lengths = {
+            process: axis[LENGTH_FOUND]
+            for process, state in self._states.by_process()
+            if LENGTH_FOUND in (axis := known_axis(state))
+        }
+        memories = {name: {"plain lines": {LENGTH_KNOWN: length}} for name, length in lengths.items()}
+        return {"memories": memories} if memories else {}
 
     @property
     def counts_lines(self) -> bool:
