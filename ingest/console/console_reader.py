@@ -324,6 +324,8 @@ class ConsoleReader:
         has_later = item.may_go_back and launches.writers.has_at(item.step + item.is_provisional, item.values)
         if has_later or (item.is_running and (launches.restarts or launches.next.begins)):
             return  # a series that has later points already would go back
+        if item.begins:
+            launches.begin_next(parsed)
         rows = self._rows_of_values(item, found, line)
         if kind.is_apart or item.is_late or item.is_running:
             parsed.rows += [launches.of_running(row) for row in rows] if item.is_running else rows

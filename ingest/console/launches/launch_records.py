@@ -102,6 +102,10 @@ class LaunchRecords:
             parsed.rows += self.writers.release()
         return bool(parsed.rows) and (may_resume or opening.crash.may_repeat)
 
+    def begin_next(self, parsed: ParsedLines) -> None:
+        """Note that the next record is the first one of another launch than that of the rows so far."""
+        parsed.rows += self._begin_launch()
+
     def add(self, records: Sequence[Record], parsed: ParsedLines) -> None:
         """Add the rows of lines, or hold them back until it is known who printed them."""
         for record in records:
@@ -209,7 +213,7 @@ class LaunchRecords:
             is_elsewhere=is_elsewhere,
         )
         if begins or is_back:
-            self._begins_within = is_elsewhere and bool(parsed.rows)
+            self._begins_within = bool(parsed.rows)
             self._restart(parsed)
             self.restarts = not self._begins_within
         self.place_undecided(parsed)
