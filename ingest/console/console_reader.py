@@ -28,6 +28,7 @@ from holter.ingest.console.steps.evaluation_passes import trained_at
 from holter.ingest.console.steps.first_epoch import FirstEpoch, Record
 from holter.ingest.console.steps.rates_of_epochs import came_again
 from holter.ingest.console.steps.step_axis import known_axis
+from holter.ingest.console.steps.steps_over_epochs import LENGTH_FOUND, LENGTH_KNOWN, LENGTH_UNKNOWN
 from holter.ingest.console.table_records import TableRecords
 from holter.ingest.console.text.prefixes import CleanLine, strip_prefixes
 from holter.ingest.console.text.values import parse_time
@@ -139,6 +140,21 @@ class ConsoleReader:
         """Whether lines wait for others that state at which step they are, however long these take."""
         waiting = any(map(lines_above.has_waiting, self._states))
         return waiting or self._first_epoch.is_holding
+
+    @property
+    def begins_late(self) -> bool:
+        """Whether the text begins in a later epoch, and how long epochs are is unknown so far."""
+        return any(LENGTH_UNKNOWN in known_axis(state) for state in self._states)
+
+    def state_with_lengths(self) -> Mapping[str, Any]:
+        """What to read the text with once more, where it is known by now how long epochs before it are."""
+        lengths = {
+            process: axis[LENGTH_FOUND]
+            for process, state in self._states.by_process()
+            if LENGTH_FOUND in (axis := known_axis(state))
+        }
+        memories = {name: {"plain lines": {LENGTH_KNOWN: length}} for name, length in lengths.items()}
+        return {"memories": memories} if memories else {}
 
     @property
     def counts_lines(self) -> bool:
@@ -336,6 +352,8 @@ class ConsoleReader:
         has_later = item.may_go_back and launches.writers.has_at(item.step + item.is_provisional, item.values)
         if has_later or (item.is_running and (launches.restarts or launches.next.begins)):
             return  # a series that has later points already would go back
+        if item.begins:
+            launches.begin_next(parsed)
         rows = self._rows_of_values(item, found, line)
         if kind.is_apart or item.is_late or item.is_running:
             parsed.rows += [launches.of_running(row) for row in rows] if item.is_running else rows
@@ -356,6 +374,7 @@ class ConsoleReader:
             is_same_launch=is_unlabelled and self._opening.is_same_launch,
             at=at if at != item.step else None,
             is_guess=is_unlabelled and self._opening.is_guess,
+            begins_training=is_unlabelled and self._opening.has_begun_training,
         )
         has_one_writer = not self._opening.is_repeated
         if not self._first_epoch.holds(record, line.message, state, has_one_writer=has_one_writer):

@@ -24,7 +24,8 @@ class LineValues(NamedTuple):
     `labels` are those that the line itself gives its values, in addition to the rank of the process that
     printed it; None where it gives none. `is_late`: an earlier line had them, so that their step, which goes
     back, shows no restart. `is_running`: they are those of a step that is not complete, and replaced later.
-    `is_provisional`: those of a later line replace them, or they replace those of the line before.
+    `is_provisional`: those of a later line replace them, or they replace those of the line before. `begins`:
+    another process printed them, so that they are the first ones of another launch.
     """
 
     step: int
@@ -34,6 +35,7 @@ class LineValues(NamedTuple):
     is_late: bool = False
     is_running: bool = False
     is_provisional: bool = False
+    begins: bool = False
 
     @property
     def may_go_back(self) -> bool:

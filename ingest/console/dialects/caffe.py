@@ -18,6 +18,14 @@ _ITERATION = re.compile(
 )
 _OUTPUT = re.compile(r"(?P<data>Train|Test) net output #\d{1,6}: (?P<name>\S{1,120}) = (?P<value>\S{1,40})")
 
+_PROCESS = re.compile(r"[IWEF]\d{4} [\d:.]{5,20} {1,8}(?P<id>\d{1,9}) ")
+"""How glog begins a line: with the number of the thread, of which the solver has one."""
+_MOST_PROCESSES = 16
+_MOST_ABOVE = 64
+"""Outputs of nets above the first iteration of a process."""
+_LEAST_OF_PROCESS = 2
+"""Iterations that a process prints before the next one begins; those that run at once print in turn."""
+
 _NAME = r"[A-Za-z][\w.@-]{0,40}"
 _OTHER = re.compile(r"\.c(?:pp|c|u):\d{1,5}\] {1,4}")
 _PAIR = re.compile(
@@ -31,10 +39,33 @@ def _iteration(line: str, state: DialectState) -> LineValues | None:
     match = _ITERATION.search(line)
     if match is None:
         return None
+    begins = _is_of_next_process(line, int(match["step"]), state)
     state["iteration"], state["net"] = int(match["step"]), match["net"] or "0"
     state["tests"] = bool(match["net"])
     value = parse_number(match["value"]) if match["value"] else None
-    return None if value is None else LineValues(state["iteration"], {match["name"]: value})
+    above = state.pop("above", {})
+    if value is None:
+        state["begins"] = begins
+        return None
+    values = {match["name"]: value, **(above if match["name"] == "lr" else {})}
+    return LineValues(state["iteration"], values, begins=begins)
+
+
+def _is_of_next_process(line: str, step: int, state: DialectState) -> bool:
+    """Whether a process printed an iteration that printed none before, behind several of another one."""
+    match = _PROCESS.match(line)
+    begins = bool(state.pop("begins", False))
+    if match is None:
+        return begins
+    number, known = int(match["id"]), state.get("processes", [])
+    if number not in known:
+        begins |= bool(known) and state["printed"] >= _LEAST_OF_PROCESS
+        state["processes"] = [*known, number][-_MOST_PROCESSES:]
+    if number != state.get("process"):
+        state["process"], state["printed"] = number, 1
+    elif step != state["iteration"]:
+        state["printed"] += 1
+    return begins
 
 
 def _output(line: str, state: DialectState) -> LineValues | None:
@@ -43,10 +74,20 @@ def _output(line: str, state: DialectState) -> LineValues | None:
     value = parse_number(match["value"]) if match else None
     if match is None or value is None or "iteration" not in state:
         return None
+    if _is_of_another_process(line, state):  # a part of a text: the rate of this iteration is below
+        if len(above := state.setdefault("above", {})) < _MOST_ABOVE:
+            above[f"{match['data'].lower()}/{match['name']}"] = value
+        return None
     data, state["tests"] = match["data"].lower(), False
     if data == "test" and state["net"] != "0":
         data = f"test {state['net']}"
     return LineValues(int(state["iteration"]), {f"{data}/{match['name']}": value})
+
+
+def _is_of_another_process(line: str, state: DialectState) -> bool:
+    """Whether another process printed a line than the iteration above it, which is not that of the line."""
+    match = _PROCESS.match(line)
+    return match is not None and "process" in state and int(match["id"]) != state["process"]
 
 
 def _of_a_layer(line: str, state: DialectState) -> LineValues | None:

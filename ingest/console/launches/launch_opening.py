@@ -33,7 +33,7 @@ from holter.ingest.console.launches.opening_lines import (
     piece_of,
 )
 from holter.ingest.console.launches.process_starts import ProcessStart, process_start
-from holter.ingest.console.launches.resumed_processes import LOADED_AT, OF_PROCESSES, resumes
+from holter.ingest.console.launches.resumed_processes import BEGINS_TRAINING, LOADED_AT, OF_PROCESSES, resumes
 from holter.ingest.console.line.line_settings import ROW_OF_MODEL
 
 _MAX_BYTES = 32 * 1024
@@ -58,7 +58,7 @@ _EPOCH = re.compile(
     rb"(?:[ #\[(]{0,4}\d{1,6}(?: ?/ ?\d{1,6})?|[: \[(]{1,4}\d{1,6} ?/ ?\d{1,6})[^\w\n]{0,100}"
 )
 """The heading of an epoch or a round, no setting as `epoch: 100`: lines below may come with each of them."""
-_BEGINS = re.compile(rb"(?i)(?:start|begin)(?:ing)?(?: the)? train|train(?:ing)? (?:start|begin)")
+_BEGINS = re.compile(rb"(?i)" + BEGINS_TRAINING)
 """What a program prints as it begins, but may print for each part of a training as well."""
 _STARTED = -1
 _DATED = re.compile(
@@ -99,6 +99,7 @@ class LaunchOpening:
     was loaded, and `loaded_at`, its step or epoch. `_had_begun`: the first opening lines came again
     since then, before they were set aside. `_is_warned`: the last line was a warning. `_warnings` are those
     before the first record, with how often each was printed; `_has_warned`: one came again since then.
+    `has_begun_training`: a line since then says that a training starts.
     """
 
     def __init__(self, state: Mapping[str, Any]) -> None:
@@ -123,6 +124,7 @@ class LaunchOpening:
         self.crash = Crash(state.get("crash", (0, 0, 0)))
         self._block, self._position = b"", 0
         self._has_warned: bool = state.get("warned again", False)
+        self.has_begun_training: bool = state.get("training begins", False)
         self._is_setting = False
         self._is_warned: bool = state.get("warned", False)
         self._warnings = {text.encode("latin-1"): count for text, count in state.get("warnings", ())}
@@ -154,6 +156,8 @@ class LaunchOpening:
             more["begun"] = True
         if self._has_warned:
             more["warned again"] = True
+        if self.has_begun_training:
+            more["training begins"] = True
         if self.loaded_at is not None:
             more["loaded at"] = self.loaded_at
         if any(crash := self.crash.state()):
@@ -278,13 +282,16 @@ class LaunchOpening:
             return True
         is_start = process_start(block, begin, end) is not ProcessStart.NONE
         is_of_other = LOADS.search(block, begin, end) is not None or has_signs(block, begin, end)
-        return not (is_start or is_of_other or resumes(block, begin, end))
+        begins = resumes(block, begin, end) or _BEGINS.search(block, begin, end) is not None
+        return not (is_start or is_of_other or begins)
 
     def _search_processes(self, begin: int, end: int, pieces: Sequence[bytes]) -> bool:
         """Note what a part of the block states of processes by itself; whether a traceback begins in it."""
         block = self._block
         if (start := process_start(block, begin, end)) is not ProcessStart.NONE:
             self._found.add(_STARTED if start is ProcessStart.SHOWN else _MAY_HAVE_STARTED)
+        if _BEGINS.search(block, begin, end) is not None:
+            self.has_begun_training = True
         if resumes(block, begin, end):
             self._found.add(_RESUMED)
         self._search_loaded(begin, end)
@@ -440,7 +447,7 @@ class LaunchOpening:
     def forget(self) -> None:
         """Forget which opening lines came again."""
         self._found.clear()
-        self._has_warned = False
+        self._has_warned = self.has_begun_training = False
         self._has_text = self._has_loaded = self._had_begun = False
         self.loaded_at = None
         self.crash.forget()

@@ -102,6 +102,10 @@ class LaunchRecords:
             parsed.rows += self.writers.release()
         return bool(parsed.rows) and (may_resume or opening.crash.may_repeat)
 
+    def begin_next(self, parsed: ParsedLines) -> None:
+        """Note that the next record is the first one of another launch than that of the rows so far."""
+        parsed.rows += self._begin_launch()
+
     def add(self, records: Sequence[Record], parsed: ParsedLines) -> None:
         """Add the rows of lines, or hold them back until it is known who printed them."""
         for record in records:
@@ -125,7 +129,9 @@ class LaunchRecords:
         for number, row in enumerate(lines.rows):
             row = self.beginning(row)
             is_settled = self.writers.note_launch(
-                is_same=self.opening.is_same_launch, is_guess=self.opening.is_guess
+                is_same=self.opening.is_same_launch,
+                is_guess=self.opening.is_guess,
+                begins_training=self.opening.has_begun_training,
             )
             if number and is_settled:  # nothing comes between these lines
                 parsed.rows += self.writers.add_lines(lines.behind(number))
@@ -137,7 +143,11 @@ class LaunchRecords:
         """Add the rows of a record of the launch that is known to have printed it."""
         rows = record.rows
         if record.is_unlabelled:
-            self.writers.note_launch(is_same=record.is_same_launch, is_guess=record.is_guess)
+            self.writers.note_launch(
+                is_same=record.is_same_launch,
+                is_guess=record.is_guess,
+                begins_training=record.begins_training,
+            )
             rows = self.writers.add(rows[0], record.start, record.end, in_block=record.in_block)
         elif record.is_named and counts_steps and not record.job_wide:
             rows = [self.of_training(each) for each in rows]
@@ -203,7 +213,7 @@ class LaunchRecords:
             is_elsewhere=is_elsewhere,
         )
         if begins or is_back:
-            self._begins_within = is_elsewhere and bool(parsed.rows)
+            self._begins_within = bool(parsed.rows)
             self._restart(parsed)
             self.restarts = not self._begins_within
         self.place_undecided(parsed)

@@ -7,6 +7,8 @@ import re
 from holter.ingest.console.launches.process_starts import ANY_PROCESS_START
 from holter.ingest.console.search.pattern_search import LinearPattern
 
+BEGINS_TRAINING = rb"(?:start|begin)(?:ing)?(?: the)? train|train(?:ing)? (?:start|begin)"
+"""What a program prints as a training begins, in any capitals."""
 _RESUMES = LinearPattern(
     rb"(?i)\bresum(?:e|ed|es|ing)\b(?: the)?(?: training| run| model)? (?:from|at) [^\n]{0,100}"
     rb"(?:epoch|step|iter|checkpoint|ckpt|\.(?:pth?|pkl|h5|keras|tar)\b)"
@@ -17,7 +19,10 @@ _RESUMES = LinearPattern(
 )
 """What a program prints that was started again and continues where the launch before ended."""
 OF_PROCESSES = LinearPattern(
-    rb"(?m)esum|ESUM|estor|ontinu|oad|Traceback \(most|Killed|\*\*\* |Segmentation fault|" + ANY_PROCESS_START
+    rb"(?m)esum|ESUM|estor|ontinu|oad|(?i:"
+    + BEGINS_TRAINING
+    + rb")|Traceback \(most|Killed|\*\*\* |Segmentation fault|"
+    + ANY_PROCESS_START
 )
 """What a text has that states anything of processes: nothing is looked for where none of it is there."""
 _MAY_RESUME = (b"esum", b"ESUM", b"estored all", b"ontinu")

@@ -29,8 +29,9 @@ class Record(NamedTuple):
 
     `is_unlabelled`: nothing states who printed it. `is_named`: the line states what it is of. `job_wide` and
     `in_block` are those of the kind of the line. `is_same_launch`: what came before it shows no other one;
-    `is_guess`: nothing but text does. `at` is the step of the training there. `is_before`: that is before the
-    last one, and the record is of an evaluation.
+    `is_guess`: nothing but text does. `begins_training`: a line above it says that a training starts. `at` is
+    the step of the training there. `is_before`: that is before the last one, and the record is of an
+    evaluation.
     """
 
     rows: list[LogRow]
@@ -44,6 +45,7 @@ class Record(NamedTuple):
     at: int | None = None
     is_guess: bool = False
     is_before: bool = False
+    begins_training: bool = False
 
     def to_json(self) -> list[Any]:
         """The record as JSON-able values."""

@@ -9,6 +9,12 @@ from holter.ingest.console.dialect import DialectState
 _LEAST_DISTANCES = 2
 """So many distances between the lines of an epoch, one as long as the other, are even."""
 
+LENGTH_UNKNOWN, LENGTH_FOUND, LENGTH_KNOWN = "length unknown", "length found", "length known"
+"""What is known of the length of epochs in a text that begins in a later one.
+
+It is unknown until the next epoch; then it is found, but too late for the steps of the first one. A reader of
+a complete text may begin again with it; see `first_epochs`.
+"""
 RATES_ABOVE = "rates above"
 """What is known while no step is below the rates of an epoch; see `rates_of_epochs`."""
 
@@ -41,7 +47,8 @@ def step_over_epochs(epoch: tuple[int, int], inner: tuple[int, int], state: Dial
     """The steps of earlier epochs and those of this one; just the latter where they count on through epochs.
 
     Where the log begins in a later epoch, earlier ones are counted if both totals are printed, or the step is
-    too small to count through all epochs.
+    too small to count through all epochs. Else their length is known from the next epoch on; see
+    `LENGTH_UNKNOWN`.
     """
     (number, epochs), (step, total) = epoch, inner
     state.pop(RATES_ABOVE, None)
@@ -57,6 +64,8 @@ def step_over_epochs(epoch: tuple[int, int], inner: tuple[int, int], state: Dial
         base = 1 if epochs or step else 0  # who counts batches from 0 counts epochs so
         state["before"] = max(number - base, 0) * total
         state["first epoch"] = min(number, base)
+    elif state.keys().isdisjoint(("epoch", "step")) and number > 1:
+        _begin_late(number, step, total, state)
     elif number > last_number:
         goes_back = _goes_back(step, last_step, state)
         restarts = state.setdefault("restarts", goes_back)
@@ -77,6 +86,7 @@ def step_over_epochs(epoch: tuple[int, int], inner: tuple[int, int], state: Dial
                 length = max(length, int(state.get("length", 0)))
             state["length"] = max(length, int(state.get("length", 0)))
             state["before"] = int(state.get("before", 0)) + (number - last_number) * length
+        _end_first(number == last_number + 1, state)
     elif number < last_number:  # the program was started again, maybe in a later epoch
         if total and state.get("before"):  # the log began in a later epoch whose steps began anew
             state.setdefault("restarts", True)
@@ -93,6 +103,26 @@ def step_over_epochs(epoch: tuple[int, int], inner: tuple[int, int], state: Dial
         state["stride"] = step - last_step
     state["epoch"] = [number, step]
     return step if state.get("restarts") is False else int(state.get("before", 0)) + step
+
+
+def _begin_late(number: int, step: int, total: int, state: DialectState) -> None:
+    """Begin in a later epoch: behind the earlier ones if their length is known, else note that it is not."""
+    base = 1 if total and step else 0  # see `step_over_epochs`
+    if (length := state.pop(LENGTH_KNOWN, 0)) > 0:
+        state["before"] = (number - base) * length
+        state["first epoch"] = base
+        state["restarts"] = True
+    else:
+        state[LENGTH_UNKNOWN] = 0
+
+
+def _end_first(goes_on: bool, state: DialectState) -> None:
+    """Note how many steps the first epoch had, where it is a later one; 0 where steps count through all."""
+    if LENGTH_UNKNOWN in state:
+        length = int(state.get("length", 0)) if goes_on and state.get("restarts") else 0
+        del state[LENGTH_UNKNOWN]
+        if length:
+            state[LENGTH_FOUND] = length
 
 
 def _goes_back(step: int, last: int, state: DialectState) -> bool:

@@ -83,6 +83,7 @@ class InterleavedWriters:
         self.is_same_launch: bool = state.get("same launch", False)
         """Whether a training that begins anew belongs to the launch so far."""
         self._is_guess: bool = state.get("guess", False)
+        self._begins_training = False
         self._first_guess: bool | None = state.get("first guess")
         """What was guessed where the steps went back first; the text around may be another one later."""
 
@@ -138,12 +139,13 @@ class InterleavedWriters:
         """Whether one writer has printed everything so far."""
         return not self.is_holding and all(len(kind.steps) == 1 for kind in self._kinds.values())
 
-    def note_launch(self, *, is_same: bool, is_guess: bool = False) -> bool:
+    def note_launch(self, *, is_same: bool, is_guess: bool = False, begins_training: bool = False) -> bool:
         """Note whether the next row is one of the launch so far, unless rows before it wait for a decision.
 
-        Where that is a guess, it is what it was the first time that the steps went back. Returns whether it
-        was noted.
+        Where that is a guess, it is what it was the first time that the steps went back. `begins_training`:
+        a line above it says that a training starts. Returns whether it was noted.
         """
+        self._begins_training = begins_training
         if self.is_holding:
             return False
         self._is_guess = is_guess
@@ -195,6 +197,7 @@ class InterleavedWriters:
             is_paused=is_paused,
             is_again=is_again,
             is_between=is_between,
+            is_begun=self._begins_training,
         )
         begins = was_holding or last > kind.steps or any(each.begins for _, each in rows)
         if rows and len(kind.steps) == 1 and begins:

@@ -23,6 +23,10 @@ class ProcessStates:
     def __iter__(self) -> Iterator[DialectState]:
         return iter(tuple(self._states.values()))
 
+    def by_process(self) -> Iterator[tuple[str, DialectState]]:
+        """The names of the processes, with their states."""
+        return iter(tuple(self._states.items()))
+
     def stored(self) -> dict[str, Any]:
         """The states as JSON-able values, without empty ones."""
         return {process: storable(state) for process, state in self._states.items() if state}

@@ -38,7 +38,8 @@ class RowKind:
     `recent` are the last steps of the only writer so far, `interval` the least number of steps between two
     of its rows, 0 while unknown. `left` is the step that was left where the steps began again, and `usual`
     the number of steps between two rows then; `returns` counts how often a row soon went on from there.
-    `is_again`: the rows that are held are the first one's step again, and what follows, `is_between` others;
+    `is_again`: the rows that are held are the first one's step again, and what follows, `is_between` others,
+    `is_begun` each below a line that says that a training starts;
     `repeats`: it is known that steps have several rows, and how many; `at_step` are those of the last step so
     far, `missing` those that the step before lacks.
     """
@@ -57,6 +58,7 @@ class RowKind:
     at_step: int = 0
     missing: int = 0
     is_between: bool = False
+    is_begun: bool = False
 
     def to_json(self) -> list[Any]:
         """The state as JSON-able values."""
@@ -73,6 +75,7 @@ class RowKind:
             self.names,
             [self.left, self.usual, self.returns, self.is_again, self.repeats, self.is_between],
             [self.at_step, self.missing],
+            self.is_begun,
         ]
 
     @classmethod
@@ -92,6 +95,7 @@ class RowKind:
             kind.is_again, kind.repeats, kind.is_between = [*more[5][3:], False, 0, True][:3]
         if more[6:]:
             kind.at_step, kind.missing = more[6]
+        kind.is_begun = bool(more[7:] and more[7])
         return kind
 
     def is_first_again(self, row: LogRow) -> bool:
@@ -112,19 +116,22 @@ class RowKind:
         is_paused: bool = False,
         is_again: bool = False,
         is_between: bool = False,
+        is_begun: bool = False,
     ) -> list[PlacedRow]:
         """The rows that are clear now.
 
         `is_again`: it is at the step of the only row so far; `is_paused`: after a pause as well.
-        `is_between`: other rows, or more text than usual, came before it.
+        `is_between`: other rows, or more text than usual, came before it; `is_begun`: a line that says that a
+        training starts.
         """
         if is_paused:
             return self._begin_again([(place, row._replace(begins=True))])
         if is_again:
-            self.held, self.is_again, self.is_between = [(place, row)], True, is_between
+            self.held, self.is_again = [(place, row)], True
+            self.is_between, self.is_begun = is_between, is_begun
             return []
         if self.is_again:
-            return self._decide_again(row, place, is_between=is_between)
+            return self._decide_again(row, place, is_between=is_between, is_begun=is_begun)
         if self.held:
             return self._decide(row, place, is_near=is_near)
         if len(self.steps) > 1:
@@ -181,7 +188,7 @@ class RowKind:
         if self.is_again:
             behind = [row.step for _, row in self.held if row.step > self.steps[0]]
             continues = self.is_between and len({*behind}) == len(behind) > 0
-            return self._launch(1) if continues else self._repeat()
+            return self._launch(1) if continues or (self.is_begun and not behind) else self._repeat()
         held, self.held = self.held, []
         if not held:
             return []
@@ -197,10 +204,11 @@ class RowKind:
             self.advance(row.step)
         return held
 
-    def _decide_again(self, row: LogRow, place: int, *, is_between: bool) -> list[PlacedRow]:
+    def _decide_again(self, row: LogRow, place: int, *, is_between: bool, is_begun: bool) -> list[PlacedRow]:
         """Whether launches begin with the first of the rows that are held; see `first_step_again`."""
         first, last = self.steps[0], self.held[-1][1].step
         self.is_between &= is_between or row.step > first
+        self.is_begun &= is_begun or row.step > first
         steps = [first, *(held.step for _, held in self.held), row.step]
         rows = rows_of_launch(steps, is_between=self.is_between)
         if row.step < last:

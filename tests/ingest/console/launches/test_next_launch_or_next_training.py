@@ -278,3 +278,27 @@ def test_a_first_line_of_settings_that_counts_heads_trainings(tmp_path: Path, he
 def test_a_first_line_of_settings_that_counts_nothing_shows_launches(tmp_path: Path) -> None:
     text = "".join(f"lr={lr}, batch_size=64, hidden=128\n" + epochs(5) for lr in (0.3, 0.03))
     assert read_log(tmp_path, text).attempts == 2
+
+
+@pytest.mark.parametrize(
+    "line", ["Start training with (card(0))", "gpu-0: begin training anew", "Training starts now"]
+)
+def test_the_same_first_step_below_a_line_that_says_that_training_starts_is_of_a_launch(
+    tmp_path: Path, line: str
+) -> None:
+    long = "Epoch 3 comes next\n" + "".join(f"Epoch 3, step {n}, loss 1.{n}\n" for n in range(20, 100, 20))
+    short = f"{line}\nEpoch 0, step 20, loss 2.5\n"
+    run = read_log(tmp_path, long + 2 * short + short.replace("2.5", "2.6"))
+    assert attempts_of(run) == [[0] * 4 + [1, 2, 3]]
+
+
+def test_the_same_first_step_again_without_such_a_line_is_of_one_launch(tmp_path: Path) -> None:
+    run = read_log(tmp_path, "step 20, loss 2.5\nSaved a picture\nstep 20, loss 2.6\nSaved another\n")
+    assert run.attempts == 1
+
+
+def test_two_trainings_of_one_epoch_each_in_a_launch_are_both_labelled(tmp_path: Path) -> None:
+    text = "".join(f"Starting training with {n} layers on cpu\nEpoch 1 loss=0.{n}\n" for n in (1, 2, 3))
+    run = read_log(tmp_path, text)
+    assert run.attempts == 1
+    assert steps_of(run) == {key: [1] for key in ("loss", "loss/training=2", "loss/training=3")}

@@ -362,3 +362,32 @@ def test_that_lines_are_counted_is_said_to_be_a_guess(tmp_path: Path) -> None:
     (report,) = explain_files(file)
     assert report.lines is not None
     assert any("guess" in axis for axis in report.lines.axes)
+
+
+@pytest.mark.parametrize(
+    ("line", "first", "length"),
+    [
+        ("Epoch[{e}] Batch [{b}] loss={e}.{b}\n", 5 * 60, 60),
+        ("Epoch {e} step {b}, loss {e}.{b}\n", 5 * 60, 60),
+        ("Epoch: [{e}][{b}/90] loss {e}.{b}\n", 4 * 90, 90),
+    ],
+)
+def test_the_first_launch_that_begins_in_a_later_epoch_is_at_its_steps(
+    tmp_path: Path, line: str, first: int, length: int
+) -> None:
+    text = "".join(
+        line.format(e=e, b=b) + f"val loss: 3.{b}\n" * (b == 60) for e in range(5, 8) for b in (20, 40, 60)
+    )
+    steps = [first + length * e + b for e in range(3) for b in (20, 40, 60)]
+    found = steps_of(read_log(tmp_path, text))
+    assert (found["loss"], found["val loss"]) == (steps, steps[2::3])
+
+
+def test_steps_that_count_through_all_epochs_stay_where_a_text_begins_in_a_later_one(tmp_path: Path) -> None:
+    text = "".join(f"Epoch[{n // 3}] Batch [{20 * n}] loss={n}.5\n" for n in range(15, 30))
+    assert steps_of(read_log(tmp_path, text))["loss"] == [20 * n for n in range(15, 30)]
+
+
+def test_a_text_of_nothing_but_a_part_of_a_later_epoch_is_at_the_printed_steps(tmp_path: Path) -> None:
+    text = "".join(f"Epoch[5] Batch [{20 * n}] loss={n}.5\n" for n in range(1, 9))
+    assert steps_of(read_log(tmp_path, text))["loss"] == [20 * n for n in range(1, 9)]
