@@ -76,6 +76,8 @@ _LOADED = re.compile(r"(?i)\b(?:initiali[sz]ed|load(?:ed|ing)|restor(?:ed|ing)|r
 """Words of lines that say which checkpoint was loaded, and repeat what was measured at it."""
 _LIST_OF_KEY = ('": [', "': [")
 """What begins a list in a dictionary: `{"step": [0, 1, 2], "loss": [5.0, 2.5, 1.7]}`."""
+_MANNER = re.compile(r"(?i)[\[(](?:[a-z][\w-]{0,20} ){0,5}(?:with|using) [^\])\n]{0,40}$")
+"""What is in brackets before a number that says how something was measured: ` (beam search with size = `."""
 _TIME = re.compile(r"(?i)time|elapsed|duration|\bsec|\bmin")
 """Names of durations and times, which next to a position are no record."""
 
@@ -134,6 +136,8 @@ class ShapeReader:
         """The metric before, if it has a total."""
         self._lists = values_of_lists(texts)
         self._names_of_lists: dict[int, str] = {}
+        self._explains_manner = False
+        """The brackets around a number say how the metric before it was measured."""
         self._is_known = False
         """A metric is known, or the line says clearly that it is one."""
         self._marked = 0
@@ -170,6 +174,8 @@ class ShapeReader:
             self._part = data if self._metrics and found[2] and self._split != data else ""
         elif not self._split and _ESTIMATED.search(field.before + field.name):
             self._split = "eval"
+        if self._is_of_manner(field):
+            return True
         if not self._metrics and (name := word_of_row(field)):
             self._row = None if self._rows else RowField(name, field.index)
             self._rows += 1
@@ -184,6 +190,15 @@ class ShapeReader:
             self._split = self._split or (found[2] or "train" if found is not None else "").lower()
             return True
         return False
+
+    def _is_of_manner(self, field: NumberField) -> bool:
+        """Whether a number says in brackets how what is before was measured: `bleu: 27.3 (with beam = 4)`."""
+        before = self._texts[field.index]
+        if self._metrics and _MANNER.search(before) is not None:
+            self._explains_manner = True
+        elif "]" in before or ")" in before:
+            self._explains_manner = False
+        return self._explains_manner
 
     def _add(self, field: NumberField) -> None:
         """Add a number to what it is: a counter, a metric, or nothing."""

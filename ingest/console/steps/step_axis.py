@@ -346,10 +346,11 @@ def counts_steps_alone(state: DialectState) -> bool:
 
 
 def stated_step(counts: Counts, state: DialectState) -> int | None:
-    """The step that a line counts, where it is one of all: no line so far named an epoch."""
+    """The step that a line counts, where it is one of all: no line so far named an epoch, or these go on."""
     if Counter.GLOBAL_STEP in counts:
         return counts[Counter.GLOBAL_STEP][0]
     is_of_all = "alone" in state and state.keys().isdisjoint(("announced", "epoch", "ended", "bar"))
+    is_of_all |= state.get("restarts") is False
     return counts[Counter.STEP][0] if counts.keys() == {Counter.STEP} and is_of_all else None
 
 
