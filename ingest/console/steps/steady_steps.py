@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holter.ingest.console.dialect import DialectState
-from holter.ingest.console.steps.step_axis import has_global_steps
+from holter.ingest.console.steps.step_axis import EVALUATES_ALONE, has_global_steps
 from holter.ingest.console.steps.step_without_epoch import note_step_without_epoch, passes_before
 
 _STATED_ABOVE = {
@@ -18,7 +18,7 @@ _STATED_ABOVE = {
     "outer",
     "section",
 }
-_STATED_ABOVE |= {"evaluated above", "evaluated since"}
+_STATED_ABOVE |= {"evaluated above", "evaluated since", EVALUATES_ALONE}
 """What lines above may say of lines that count nothing but steps."""
 
 

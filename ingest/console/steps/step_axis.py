@@ -39,6 +39,8 @@ from holter.ingest.console.steps.unnumbered_rows import end_epoch, forget_rows, 
 
 _AXES = (Counter.GLOBAL_STEP, Counter.STEP, Counter.BATCH, Counter.EPOCH, Counter.OTHER)
 """What the step of a line is taken from, the most reliable first."""
+EVALUATES_ALONE = "evaluates alone"
+"""The data that a launch evaluates, of which a command says that it trains nothing."""
 _NO_STEPS = {Counter.EPOCH, Counter.OTHER}
 _MOST_LINES_BELOW = 2
 """Lines of one kind for each time that the epoch was stated in a heading above them."""
@@ -95,6 +97,7 @@ def forget_position(state: DialectState) -> None:
         "epochs of bars",
         "bars begun",
         "names epochs",
+        EVALUATES_ALONE,
     ):
         state.pop(name, None)
     note_left(state)
@@ -305,7 +308,7 @@ def is_end_of_epoch(counts: Counts, state: DialectState, kind: str = "") -> bool
 
 def counts_on(state: DialectState) -> bool:
     """Whether lines that count steps and no epoch are at these: no line above says more."""
-    if not state.keys().isdisjoint(("announced", "bar", "ended", "evaluated since")):
+    if not state.keys().isdisjoint(("announced", "bar", "ended", "evaluated since", EVALUATES_ALONE)):
         return False
     return not passes_before(state)
 
@@ -375,6 +378,7 @@ def note_steps_alone(lines: int, state: DialectState) -> None:
 def note_opening(state: DialectState) -> None:
     """Note that another launch may have begun: some of its opening lines came again."""
     state["may begin"] = True
+    state.pop(EVALUATES_ALONE, None)
     state["epoch before"] = int(state["epoch"][0]) if "epoch" in state else 0
     state["epochs before"] = _total_of_epochs(state)
     note_left(state)
@@ -508,6 +512,16 @@ def _step_of_epoch(number: int, epochs: int, state: DialectState, kind: str) -> 
     state["ended"] = number
     state["step"] = max(step + 1, number)  # several lines may be read before their steps are noted
     return int(state["step"])
+
+
+def end_of_epoch(number: int, state: DialectState) -> int | None:
+    """The last step of an epoch that is over, None if unknown; where lines count epochs alone, the epoch."""
+    if not has_steps(state):
+        return number
+    length = int(state.get("length", 0))
+    if not (length and state.get("restarts")):
+        return None
+    return (number - int(state["first epoch"]) + 1) * length - ("from zero" in state)
 
 
 def may_count_lines(state: DialectState) -> bool:
