@@ -19,7 +19,8 @@ from holter.ingest.metric_names import is_metric_name
 
 _FIRST = frozenset(
     {"class", "classes", "category", "label", "name", "dataset", "domain", "object", "subject", "part",
-     "model"}
+     "model", "symbol", "ticker", "stock", "asset", "station", "region", "language", "target", "variable",
+     "feature", "method"}
 )  # fmt: skip
 """Names of the column that states what a row is about."""
 _SHORT = re.compile(r"[A-Z]{2}[\w@.]{0,12}")
@@ -27,28 +28,37 @@ _SHORT = re.compile(r"[A-Z]{2}[\w@.]{0,12}")
 _OF_DATA = frozenset({"images", "instances", "labels", "targets", "samples", "support"})
 """Columns that state how much data a row is of, and measure nothing."""
 _MOST_ROWS = 50
+_GAP = re.compile(r"[ \t]{2,}|\t")
+"""What is between names that may have several words: `Symbol   MAPE   Direction Acc`."""
 
 
 def _begin(line: str, state: DialectState) -> None:
     """Note the names of the columns of the rows below."""
-    names = line.split()
-    if names[0].lower() in _FIRST:
-        names = names[1:]
+    words = line.split()
+    is_named = words[0].lower() in _FIRST
+    phrases = _GAP.split(line.strip())
+    several = [names[1:] if is_named else names for names in (words, phrases)]
+    state["class columns"] = {"names": [names for names in several if _measures(names)], "rows": 0}
+
+
+def _measures(names: list[str]) -> bool:
+    """Whether these are names of columns of scores, each another one."""
     is_short = len(names) > 1 and all(map(_SHORT.fullmatch, names))
     measures = any(map(is_metric_name, names)) or is_short
-    is_unique = len({*names}) == len(names)
-    state["class columns"] = {"names": names if measures and is_unique else [], "rows": 0}
+    return measures and len({*names}) == len(names)
 
 
 def parse_row(line: str, state: DialectState) -> LineValues | None:
     """The scores of a row right below the names of the columns, or below such a row."""
     table = state.get("class columns", {"names": [], "rows": 0})
-    names, axis = table["names"], axis_state(state)
+    axis, parts = axis_state(state), line.split()
     step = position(axis)
-    if not (names and state.get("is near")) or table["rows"] >= _MOST_ROWS or step is None:
+    is_next = table["names"] and state.get("is near") and table["rows"] < _MOST_ROWS
+    if not is_next or step is None:
         state.pop("class columns", None)
         return None
-    parts = line.split()
+    names = next((each for each in table["names"] if _fits(each, parts)), table["names"][0])
+    table["names"] = [names]
     cells = parts[-len(names) :]
     name = " ".join(parts[: -len(names)])
     split = axis.get("evaluating") or "eval"
@@ -64,6 +74,12 @@ def parse_row(line: str, state: DialectState) -> LineValues | None:
         if column.lower() not in _OF_DATA
     }
     return LineValues(int(step), values, labels=section_labels(axis))
+
+
+def _fits(names: list[str], parts: list[str]) -> bool:
+    """Whether a row has a number for each of these names, and its own name before them."""
+    is_number = [parse_number(part) is not None for part in parts]
+    return all(is_number[-len(names) :]) and is_number[: -len(names)][-1:] == [False]
 
 
 _WORD = rb"[A-Za-z][\w@.%-]*(?::\.?\d{1,3})?"

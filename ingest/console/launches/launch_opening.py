@@ -32,7 +32,7 @@ from holter.ingest.console.launches.opening_lines import (
     opener_of,
     piece_of,
 )
-from holter.ingest.console.launches.process_starts import ProcessStart, process_start
+from holter.ingest.console.launches.process_starts import ProcessStart, evaluated_by, process_start
 from holter.ingest.console.launches.resumed_processes import BEGINS_TRAINING, LOADED_AT, OF_PROCESSES, resumes
 from holter.ingest.console.line.line_settings import ROW_OF_MODEL
 
@@ -96,10 +96,11 @@ class LaunchOpening:
     the name of a model, `_is_short`: they show that the launch is the same without them. `_opener` is a part
     of the first line of the text; `_has_text`, whether other words came since the last record, `crash`, what
     was printed since then of a program that crashed, `_has_loaded`, whether a line states that a checkpoint
-    was loaded, and `loaded_at`, its step or epoch. `_had_begun`: the first opening lines came again
-    since then, before they were set aside. `_is_warned`: the last line was a warning. `_warnings` are those
-    before the first record, with how often each was printed; `_has_warned`: one came again since then.
-    `has_begun_training`: a line since then says that a training starts.
+    was loaded, and `loaded_at`, its step or epoch. `_evaluated`: the data of the command of an
+    evaluation. `_had_begun`: the first opening lines came again since then, before they were set
+    aside. `_is_warned`: the last line was a warning. `_warnings` are those before the first record, with how
+    often each was printed; `_has_warned`: one came again since then. `has_begun_training`: a line since then
+    states that a training starts.
     """
 
     def __init__(self, state: Mapping[str, Any]) -> None:
@@ -121,6 +122,7 @@ class LaunchOpening:
         self._has_loaded: bool = state.get("loaded", False)
         self._had_begun: bool = state.get("begun", False)
         self.loaded_at: int | None = state.get("loaded at")
+        self._evaluated: str = state.get("evaluated", "")
         self.crash = Crash(state.get("crash", (0, 0, 0)))
         self._block, self._position = b"", 0
         self._has_warned: bool = state.get("warned again", False)
@@ -158,6 +160,8 @@ class LaunchOpening:
             more["warned again"] = True
         if self.has_begun_training:
             more["training begins"] = True
+        if self._evaluated:
+            more["evaluated"] = self._evaluated
         if self.loaded_at is not None:
             more["loaded at"] = self.loaded_at
         if any(crash := self.crash.state()):
@@ -292,6 +296,7 @@ class LaunchOpening:
             self._found.add(_STARTED if start is ProcessStart.SHOWN else _MAY_HAVE_STARTED)
         if _BEGINS.search(block, begin, end) is not None:
             self.has_begun_training = True
+            self._evaluated = evaluated_by(block, begin, end)
         if resumes(block, begin, end):
             self._found.add(_RESUMED)
         self._search_loaded(begin, end)
@@ -305,6 +310,11 @@ class LaunchOpening:
         self._has_loaded = self._has_loaded or LOADS.search(block, begin, end) is not None
         if self._has_loaded and (stated := LOADED_AT.search(block, begin, end)) is not None:
             self.loaded_at = int(stated[1])
+
+    @property
+    def evaluated(self) -> str:
+        """The data on which the command that was started evaluates what was loaded, "" if it may train."""
+        return self._evaluated if self._has_loaded else ""
 
     def _has_new_arguments(self, begin: int, end: int) -> bool:
         """Whether a part of the block states arguments: others, or the ones that were printed once so far.
@@ -473,6 +483,7 @@ class LaunchOpening:
         self._is_setting = is_setting
         if not is_setting:
             self.forget()
+            self._evaluated = ""
         if self._pieces is not None:
             return ()
         self._pieces = [piece for piece, count in self._counts.items() if count == 1]

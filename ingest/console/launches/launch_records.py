@@ -17,8 +17,9 @@ from holter.ingest.console.launches.next_launch import NextLaunch
 from holter.ingest.console.line.data_names import is_of_evaluation
 from holter.ingest.console.line.line_settings import is_setting
 from holter.ingest.console.parsed_lines import ParsedLines
+from holter.ingest.console.steps.evaluation_steps import begin_evaluation
 from holter.ingest.console.steps.first_epoch import Record
-from holter.ingest.console.steps.step_axis import is_in_other_epochs
+from holter.ingest.console.steps.step_axis import is_in_other_epochs, known_axis
 from holter.ingest.console.writers.interleaved_writers import InterleavedWriters, UnlabelledRows
 from holter.ingest.console.writers.labelled_trainings import LabelledTrainings
 from holter.ingest.console.writers.process_series import ProcessSeries
@@ -79,6 +80,8 @@ class LaunchRecords:
             release_lines(parsed)
             parsed.rows += self._begin_launch()
             return bool(parsed.rows)
+        if following.begins and opening.evaluated:
+            self._begin_evaluation()
         may_resume = not following.may_resume and (
             opening.may_resume() or following.is_at(opening.loaded_at, self._states)
         )
@@ -263,9 +266,16 @@ class LaunchRecords:
         for state, kind in product(self._states, self._kinds):
             if kind.begin_launch is not None:
                 kind.begin_launch(state)
+        if has_trained and self.opening.evaluated:
+            self._begin_evaluation()
         self.opening.forget()
         self.next.begins, self.restarts = has_trained, not has_trained
         return rows
+
+    def _begin_evaluation(self) -> None:
+        """The launch that begins with the next record trains nothing, as its command says."""
+        for state in self._states:
+            begin_evaluation(self.opening.evaluated, known_axis(state))
 
     def note_record(
         self, parsed: ParsedLines, *, counts_steps: bool = True, is_setting: bool = False

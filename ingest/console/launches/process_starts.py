@@ -12,6 +12,7 @@ where steps begin anew.
 
 from __future__ import annotations
 
+import re
 from enum import Enum
 
 from holter.ingest.console.search.pattern_search import LinearPattern
@@ -81,6 +82,17 @@ ANY_PROCESS_START = rf"^(?:{_STARTED}|{_MAY_HAVE_STARTED})".encode("latin-1")
 _ANY = LinearPattern(b"(?m)" + ANY_PROCESS_START)
 
 
+_SCRIPT = re.compile(rb"(?P<name>[\w-]{1,80})\.(?:py|sh)\b(?P<arguments>[^\n]{0,400})")
+_OF_EVALUATION = (
+    rb"(?P<data>infer(?:ence)?|eval(?:uat(?:e|ion))?|predict(?:ion)?|test|val(?:id(?:at(?:e|ion))?)?)"
+)
+_NAMES_EVALUATION = re.compile(rb"(?i)(?:.*[\d_-])?" + _OF_EVALUATION + rb"(?:[\d_-].*)?")
+_ARGUMENT_OF_EVALUATION = re.compile(
+    rb" --?(?:(?:mode|phase|task)[= ]|only[_-])?" + _OF_EVALUATION + rb"(?:[_-]only)?(?: |\r?$)"
+)
+"""An argument that says that nothing is trained: `--mode test`, `--evaluate`, `--eval-only`."""
+
+
 class ProcessStart(Enum):
     """What a text shows of the start of a process."""
 
@@ -95,3 +107,25 @@ def process_start(block: bytes, begin: int, end: int) -> ProcessStart:
         return ProcessStart.NONE
     is_shown = _SHOWN.search(block, begin, end) is not None
     return ProcessStart.SHOWN if is_shown else ProcessStart.POSSIBLE
+
+
+def evaluated_by(block: bytes, begin: int, end: int) -> str:
+    """The data of the evaluation that the last command in a part of a block runs, "" if it may train.
+
+    Its script says so, `python tools/infer.py`, or an argument of one that is not named after the training.
+    """
+    data = ""
+    for start in _SHOWN.finditer(block, begin, end):
+        line_end = block.find(b"\n", start.start(), end)
+        script = _SCRIPT.search(block, start.start(), line_end if line_end >= 0 else end)
+        data = "" if script is None else _data_of(script["name"], script["arguments"])
+    return data
+
+
+def _data_of(script: bytes, arguments: bytes) -> str:
+    """The data that a script with these arguments evaluates."""
+    if b"train" in script.lower():
+        return ""
+    found = _NAMES_EVALUATION.fullmatch(script) or _ARGUMENT_OF_EVALUATION.search(arguments)
+    word = "" if found is None else found["data"].decode("latin-1").lower()
+    return "eval" if word.startswith(("infer", "predict", "eval")) else "val" if word[:1] == "v" else word

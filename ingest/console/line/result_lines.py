@@ -23,6 +23,8 @@ _TUPLE_BEFORE = re.compile(r"\), ?\(['\"][A-Za-z_][\w./@ -]{0,60}['\"], ?")
 """What is between two numbers of a list of tuples."""
 _DATA_BEFORE = re.compile(r"\s*\[[A-Za-z][\w-]{1,30}\]:? ")
 """The data in brackets before a result: `[CIFAR10] acc 0.81`."""
+_FINAL = re.compile(r"(?i)(?<![a-z])final(?![a-z])")
+"""What says that something was measured at the end of a training."""
 _NEXT_NAME = re.compile(r"%?[\s,;|]{1,4}[A-Za-z][\w@.-]{0,20}\s{1,4}")
 """What is between two numbers of such a line of names and numbers without signs."""
 
@@ -76,12 +78,14 @@ def is_result(parts: list[str], shape: LineShape, axis: dict[str, Any]) -> bool:
     """Whether a line begins with a metric of an evaluation: `Accuracy: 0.91`, no setting.
 
     A loss is one if it is named so and the lines of steps have others: `val_loss: 21.2` may be a sum of it.
+    So is that of the end of the training: `Final loss: 0.31`, `Loss for final step: 0.31`.
     """
     first = next(iter(shape.metrics), None)
     if first is None or not is_metric_name(first.name) or is_setting(first.name):
         return False
     names = axis.get("names", ())
-    is_own = is_of_evaluation(first.name) and names and first.name not in names
+    is_own = is_of_evaluation(first.name) and bool(names) and first.name not in names
+    is_own |= _FINAL.search(first.name) is not None
     if "loss" in first.name.lower() and not is_own:
         return False
     before = text_before(parts, first)

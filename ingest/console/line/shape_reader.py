@@ -75,6 +75,8 @@ _LOADED = re.compile(r"(?i)\b(?:initiali[sz]ed|load(?:ed|ing)|restor(?:ed|ing)|r
 """Words of lines that state which checkpoint was loaded, and repeat what was measured at it."""
 _LIST_OF_KEY = ('": [', "': [")
 """What begins a list in a dictionary: `{"step": [0, 1, 2], "loss": [5.0, 2.5, 1.7]}`."""
+_MANNER = re.compile(r"(?i)[\[(](?:[a-z][\w-]{0,20} ){0,5}(?:with|using) [^\])\n]{0,40}$")
+"""What is in brackets before a number that says how something was measured: ` (beam search with size = `."""
 
 
 NO_NUMBERS = LineShape((), (), "", is_record=False)
@@ -123,6 +125,8 @@ class ShapeReader:
         self._ratio: NumberField | None = None
         """The metric before, if it has a total."""
         self._lists = values_of_lists(texts)
+        self._explains_manner = False
+        """The brackets around a number state how the metric before it was measured."""
         self._is_known = False
         """A metric is known, or the line states clearly that it is one."""
         self._marked = 0
@@ -163,6 +167,8 @@ class ShapeReader:
             self._part = data if self._metrics and found[2] and self._split != data else ""
         elif not self._split and _ESTIMATED.search(field.before + field.name):
             self._split = "eval"
+        if self._is_of_manner(field):
+            return True
         if not self._metrics and (name := word_of_row(field)):
             self._row = None if self._rows else RowField(name, field.index)
             self._rows += 1
@@ -177,6 +183,15 @@ class ShapeReader:
             self._split = self._split or (found[2] or "train" if found is not None else "").lower()
             return True
         return False
+
+    def _is_of_manner(self, field: NumberField) -> bool:
+        """Whether a number says in brackets how what is before was measured: `bleu: 27.3 (with beam = 4)`."""
+        before = self._texts[field.index]
+        if self._metrics and _MANNER.search(before) is not None:
+            self._explains_manner = True
+        elif "]" in before or ")" in before:
+            self._explains_manner = False
+        return self._explains_manner
 
     def _add(self, field: NumberField) -> None:
         """Add a number to what it is: a counter, a metric, or nothing."""

@@ -52,6 +52,7 @@ from holter.ingest.console.steps.round_steps import is_within_announced
 from holter.ingest.console.steps.stated_names import names_of_means, note_means, note_names
 from holter.ingest.console.steps.steady_steps import counts_steps_on, may_count_on
 from holter.ingest.console.steps.step_axis import (
+    EVALUATES_ALONE,
     Counts,
     as_epoch,
     counts_on,
@@ -320,7 +321,11 @@ class PlainTable:
             is_announced = (
                 "evaluating" in axis
                 and not self._shape.is_of_training
-                and (self._is_lap or self._is_of_heading(self._counts_of(first), axis))
+                and (
+                    self._is_lap
+                    or EVALUATES_ALONE in axis
+                    or self._is_of_heading(self._counts_of(first), axis)
+                )
             )
             is_other = self._is_lap and (self._has_other_total(axis) or self._is_again(first, last, axis))
             if is_announced or is_other:

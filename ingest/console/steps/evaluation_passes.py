@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence, Set
 from typing import Any, NamedTuple
 
+from holter.ingest.console.steps.step_axis import EVALUATES_ALONE
+
 _MOST_PASSES = 32
 """Data of which passes are looked at."""
 _MOST_NAMES = 64
@@ -55,12 +57,16 @@ def step_in_pass(batch: int, names: Sequence[str], data: str, at: int, state: di
 
 
 def names_of_pass(data: str, state: dict[str, Any]) -> Collection[str]:
-    """The names of the values of a pass through some data at the last step of the training."""
+    """The names of the values of a pass through some data at the last step of the training, if it has means.
+
+    A launch that only evaluates has those of its passes, as the training had those of its epochs.
+    """
     stored = state.get("passes", {}).get(data)
     if stored is None:
         return ()
     last = _Pass(*stored)
-    return last.names if last.has_several and last.at == state.get("step") else ()
+    has_means = last.has_several or EVALUATES_ALONE in state
+    return last.names if has_means and last.at == state.get("step") else ()
 
 
 def pass_at_last_step(data: str, state: dict[str, Any]) -> tuple[int, Set[str]] | None:

@@ -16,7 +16,9 @@ from holter.ingest.console.steps.evaluated_parts import has_results
 from holter.ingest.console.steps.evaluation_passes import NO_PASS_BELOW, pass_at_last_step, step_in_pass
 from holter.ingest.console.steps.stated_names import has_means
 from holter.ingest.console.steps.step_axis import (
+    EVALUATES_ALONE,
     Counts,
+    end_of_epoch,
     has_steps,
     inner_count,
     is_before_training,
@@ -44,6 +46,8 @@ def evaluated_batch(counts: Counts, names: Collection[str], state: DialectState)
     without one, another pass of as many batches as the training has, and, where nothing names an epoch, the
     first pass below the heading (`is_own_pass`).
     """
+    if alone := state.get(EVALUATES_ALONE):
+        return str(alone)
     inner = inner_count(counts)
     data: str = state.get("evaluating", "")
     if data and (repeats_step(counts, names, state) or lacks_epoch(counts, state)):
@@ -227,6 +231,18 @@ def step_of_next(template: int, step: int, values: Mapping[str, float], state: D
     return step
 
 
+def begin_evaluation(data: str, state: DialectState) -> None:
+    """Note that a launch begins that trains nothing and evaluates models on this data."""
+    state["evaluating"] = state[EVALUATES_ALONE] = data
+
+
+def _note_evaluated_epoch(counts: Counts, state: DialectState) -> None:
+    """Note the last step of the epoch behind which the model was saved that this line evaluates, if known."""
+    if Counter.EPOCH in counts and "step" in state:
+        end = end_of_epoch(counts[Counter.EPOCH][0], state)
+        state["step"] = state["step"] if end is None else end
+
+
 def evaluation_step(counts: Counts, data: str, names: Sequence[str], state: DialectState) -> int | None:
     """The step of a line of an evaluation of some data, whose batches are not those of the training.
 
@@ -236,6 +252,8 @@ def evaluation_step(counts: Counts, data: str, names: Sequence[str], state: Dial
     """
     if Counter.GLOBAL_STEP in counts:
         return counts[Counter.GLOBAL_STEP][0]
+    if EVALUATES_ALONE in state:
+        _note_evaluated_epoch(counts, state)
     last = state.get("step")
     step, total = counts.get(Counter.STEP, (None, 0))
     if step is not None and not total and Counter.EPOCH not in counts and (last is None or step >= last):

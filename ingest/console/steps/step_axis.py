@@ -45,6 +45,8 @@ from holter.ingest.console.steps.unnumbered_rows import end_epoch, forget_rows, 
 
 _AXES = (Counter.GLOBAL_STEP, Counter.STEP, Counter.BATCH, Counter.EPOCH, Counter.OTHER)
 """What the step of a line is taken from, the most reliable first."""
+EVALUATES_ALONE = "evaluates alone"
+"""The data that a launch evaluates, of which a command says that it trains nothing."""
 _NO_STEPS = {Counter.EPOCH, Counter.OTHER}
 _MOST_LINES_BELOW = 2
 """Lines of one kind for each time that the epoch was stated in a heading above them."""
@@ -107,6 +109,7 @@ def forget_position(state: DialectState) -> None:
         "may end",
         "ends at",
         "lone step",
+        EVALUATES_ALONE,
     ):
         state.pop(name, None)
     note_left(state)
@@ -325,7 +328,7 @@ def _may_be_lone(counts: Counts, state: DialectState) -> bool:
 
 def counts_on(state: DialectState) -> bool:
     """Whether lines that count steps and no epoch are at these: no line above states more."""
-    if not state.keys().isdisjoint(("announced", "bar", "ended", "evaluated since")):
+    if not state.keys().isdisjoint(("announced", "bar", "ended", "evaluated since", EVALUATES_ALONE)):
         return False
     return not (passes_before(state) or _may_be_lone({}, state))
 
@@ -366,10 +369,11 @@ def counts_steps_alone(state: DialectState) -> bool:
 
 
 def stated_step(counts: Counts, state: DialectState) -> int | None:
-    """The step that a line counts, where it is one of all: no line so far named an epoch."""
+    """The step that a line counts, where it is one of all: no line so far named an epoch, or these go on."""
     if Counter.GLOBAL_STEP in counts:
         return counts[Counter.GLOBAL_STEP][0]
     is_of_all = "alone" in state and state.keys().isdisjoint(("announced", "epoch", "ended", "bar"))
+    is_of_all |= state.get("restarts") is False
     return counts[Counter.STEP][0] if counts.keys() == {Counter.STEP} and is_of_all else None
 
 
@@ -394,6 +398,7 @@ def note_steps_alone(lines: int, state: DialectState) -> None:
 def note_opening(state: DialectState) -> None:
     """Note that another launch may have begun: some of its opening lines came again."""
     state["may begin"] = True
+    state.pop(EVALUATES_ALONE, None)
     state["epoch before"] = int(state["epoch"][0]) if "epoch" in state else 0
     state["epochs before"] = _total_of_epochs(state)
     note_left(state)
@@ -533,6 +538,16 @@ def _step_of_epoch(number: int, epochs: int, state: DialectState, kind: str) -> 
     state["ended"] = number
     state["step"] = max(step + 1, number)  # several lines may be read before their steps are noted
     return int(state["step"])
+
+
+def end_of_epoch(number: int, state: DialectState) -> int | None:
+    """The last step of an epoch that is over, None if unknown; where lines count epochs alone, the epoch."""
+    if not has_steps(state):
+        return number
+    length = int(state.get("length", 0))
+    if not (length and state.get("restarts")):
+        return None
+    return (number - int(state["first epoch"]) + 1) * length - ("from zero" in state)
 
 
 def may_count_lines(state: DialectState) -> bool:

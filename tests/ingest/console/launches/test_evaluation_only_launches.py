@@ -81,3 +81,61 @@ def test_settings_and_results_of_epochs_are_no_results_of_launches(tmp_path: Pat
     assert steps_of(read_log(tmp_path, "model: oak\nlr: 0.1\nloss: 0.5\n")) == {}
     epochs = "".join(f"Evaluating the model\nTrain loss: 1.{n}\nVal loss: 2.{n}\n" for n in range(6))
     assert steps_of(read_log(tmp_path, epochs)) == {"Train loss": [*range(6)], "Val loss": [*range(6)]}
+
+
+_EPOCHS = "".join(
+    f"epoch: {n}, batch: 0, auc: 0.5{n}, loss: 0.9{n}\nepoch: {n}, batch: 10, auc: 0.6{n}, loss: 0.8{n}\n"
+    f"epoch: {n} done, auc: 0.55{n}, loss: 0.85{n}\n"
+    for n in range(4)
+)
+
+
+@pytest.mark.parametrize(
+    ("command", "data"),
+    [
+        ("tools/infer.py -m a.yaml", "eval"),
+        ("run_test.py", "test"),
+        ("main.py --eval --seed 1", "eval"),
+        ("net.py --mode val", "val"),
+    ],
+)
+def test_a_command_that_evaluates_checkpoints_trains_nothing(
+    command: str, data: str, tmp_path: Path, reading: Any
+) -> None:
+    evaluated = "".join(
+        f"load model of epoch {n}\nepoch: {n}, batch: 0, auc: 0.7{n}\nepoch: {n} done, auc: 0.75{n}\n"
+        for n in (1, 3)
+    )
+    text = (
+        f"ann@box:~/x$ python tools/main.py -m a.yaml\n{_EPOCHS}\nann@box:~/x$ python {command}\n{evaluated}"
+        f"\nann@box:~/x$ python tools/main.py -m a.yaml\n{_EPOCHS}"
+    )
+    run = read_log(tmp_path, text)
+    assert run.attempts == 2
+    steps, ends = steps_of(run), [10, 21, 32, 43]
+    assert steps["epoch/auc"] == steps["epoch/loss"] == 2 * ends
+    label = "/launch=2"
+    assert steps[f"{data}/auc{label}"] == steps[f"{data}/epoch/auc{label}"] == [21, 43]
+    assert {name for name in steps if "launch" not in name} == {
+        *("epoch", "auc", "loss", "epoch/auc", "epoch/loss")
+    }
+    content = text.encode()
+    assert reading.read_restarted("train.log", content, every=1) == reading.read_complete(
+        "train.log", content
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "loaded"),
+    [
+        ("train_eval.py --eval", "load model of epoch 3\n"),
+        ("main.py --eval_freq 3", "load model of epoch 3\n"),
+        ("main.py --test", ""),
+        ("test.py", ""),
+    ],
+)
+def test_a_command_that_may_train_begins_an_attempt(command: str, loaded: str, tmp_path: Path) -> None:
+    text = f"ann@box:~/x$ python main.py\n{_EPOCHS}\nann@box:~/x$ python {command}\n{loaded}{_EPOCHS}"
+    run = read_log(tmp_path, text)
+    assert run.attempts == 2
+    assert steps_of(run)["epoch/auc"] == 2 * [10, 21, 32, 43]

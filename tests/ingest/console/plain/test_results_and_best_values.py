@@ -56,6 +56,31 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         + "84/84 [==============================] - 23s 27ms/step - loss: 41.9264\n",
         {"loss": [0, 1, 2, 3], "val_loss": [0, 1, 2, 3], "eval/loss": [3]},
     ),
+    "final losses behind steps": (
+        "".join(f"step {n}00 loss: 0.{n}\n" for n in N)
+        + "Loss for final step: 0.0625.\nFinal train loss = 0.07\n"
+        + "Train R2 per site: [0.7, 0.2]\nTest R2 per site: [0.6, -0.1]\n",
+        {
+            "loss": [100, 200, 300, 400],
+            **_at(
+                [400],
+                *("Loss for final step", "Final train loss", "Train R2 per site", "Train R2 per site 2"),
+                *("Test R2 per site", "Test R2 per site 2"),
+            ),
+        },
+    ),
+    "how a result was measured, in brackets behind it": (
+        "".join(f"Epoch {n // 2}, Step: {n}00, Loss: 0.{n}\n" for n in N)
+        + "Best validation result (greedy) at step 200: 0.4 eval_metric.\n"
+        + " dev chrf: 0.41 [Search with beam size = 3 and alpha = 1.5]\n"
+        + "test BLEU: 27.5 (using 5.5 and k=2.5), WER: 8.5\n",
+        {
+            "Loss": [100, 200, 300, 400],
+            "Epoch": [100, 200, 300, 400],
+            "Best validation result": [200],
+            **_at([400], "dev chrf", "test BLEU", "test WER"),
+        },
+    ),
     "horizons of a forecast": (
         "".join(f"Epoch {n}: loss 0.{n}\n" for n in N)
         + "Horizon 01, MAE: 2.67, RMSE: 5.12\nHorizon 02, MAE: 2.97, RMSE: 5.92\n",

@@ -69,6 +69,19 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             )
         },
     ),
+    "scores of stations in columns with names of several words": (
+        "".join(f"Epoch {n} loss 0.{n}\n" for n in N)
+        + "----------\nStation     RMSE      Hit Rate    MAE\n--------------------\n"
+        + "North Pier  2.0%      5.6         6.1\nOslo        1.5%      5.0         7.0\n",
+        {
+            "loss": [*N],
+            **{
+                f"eval/{row}/{name}": [N[-1]]
+                for row in ("North Pier", "Oslo")
+                for name in ("RMSE", "Hit Rate", "MAE")
+            },
+        },
+    ),
     "tables of a detector's classes below headings, without bars or losses": (
         "".join(
             f"Epoch: {n}\n"
