@@ -71,8 +71,6 @@ _PLACES = re.compile(r"[\[(][ \t]{0,8}\d{1,12}[ \t]{0,8},[ \t]{0,8}\d{1,12}[ \t]
 _INDEX = re.compile(r"Unnamed: 0(?=[,;\t])")
 """What pandas calls the column of its index."""
 _INDEX_NAME = "index"
-_OF_EPISODES = frozenset({"r", "l", "t"})
-"""The reward, the length and the time of each episode, as the Monitor of Stable-Baselines writes them."""
 _ABSENT = frozenset({"-", "--", "None", "null", "N/A", "NA"})
 """What stands for a value that is missing."""
 _NAME_OF_PLACE = re.compile(
@@ -322,14 +320,19 @@ def _counted_columns(rows: Cells, name: str, stated: Sequence[str]) -> Cells:
     """The table with the names of its columns if the first one counts up; nothing if it does not.
 
     It counts evenly, from its first number again with each launch, or with several rows of each number before
-    a single other column of fractions, or it is an epoch in which the second one counts. Without `stated`
-    names, a single other column is named after a file with the name of a metric.
+    a single other column of fractions, or it is an epoch in which the second one counts; but a column that
+    counts by its name goes before one that does not. Without `stated` names, a single other column is named
+    after a file with the name of a metric.
     """
     rows = [[*map(_whole, row[:_LEAST_COLUMNS]), *row[_LEAST_COLUMNS:]] for row in rows]
     if len(rows[0]) < _LEAST_COLUMNS or not all(row[0].isdecimal() for row in rows):
         return []
     if stated and len(stated) != len(rows[0]):
         return []  # a name may have several words
+    if step_columns.find_any_step(stated[:1]) is None and any(map(is_metric_name, stated)):
+        rising = _rising_first(stated, rows)  # `total,steps,reward`
+        if rising:
+            return rising
     names = [*stated] or [f"{UNNAMED}{number}" for number in range(1, len(rows[0]) + 1)]
     is_named = len(names) == _LEAST_COLUMNS and not stated and is_metric_name(name)
     is_step = len(rows) == 1 and step_columns.find_step(stated) == names[0]
@@ -357,7 +360,7 @@ def _named_columns(rows: Cells, name: str, stated: Sequence[str]) -> Cells:
     """
     if stated:
         is_known = any(map(is_metric_name, stated)) or _is_of_metric(name, rows)
-        is_known |= {*stated} >= _OF_EPISODES
+        is_known |= {*stated} >= step_columns.OF_EPISODES
         is_known |= all(map(_NAME_OF_PLACE.fullmatch, stated)) and are_measured(rows)
         is_known |= are_curves(rows)
         rising = _rising_first(stated, rows) if len(stated) == len(rows[0]) else []

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from holter.ingest.console.line.line_tokens import with_ascii_punctuation
 from holter.ingest.console.line.line_words import (
     BEFORE_MESSAGE,
     DATA_SPLIT,
@@ -162,7 +163,6 @@ _TARGET = re.compile(
     r"\( {0,2}(?:(?i:goal)|目标值?|目標|목표|(?i:target)(?= ?[:=]? ?[<>≤≥])) ?[:=<>≤≥][^()\n]{0,40}$"
 )
 """What is before a value that is to be reached: `acc: 0.4 (goal: up to 0.8)`, `acc: 0.4 (target > 0.8)`."""
-
 _LIMIT = re.compile(r"[<>\u2264\u2265]=? {0,2}[A-Za-z_]\w{0,40} ?= ?$")
 """What is before a limit with a name: `improved by 0.015 >= min_delta = 0.01`."""
 
@@ -212,7 +212,7 @@ class NumberField:
 
 def number_fields(texts: tuple[str, ...]) -> Iterator[NumberField]:
     """The numbers between these texts, one after another; a number and its total are one field."""
-    return _FieldReader(texts).fields()
+    return _FieldReader(with_ascii_punctuation(texts)).fields()
 
 
 class _FieldReader:

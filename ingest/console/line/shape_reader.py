@@ -44,7 +44,7 @@ from holter.ingest.console.line.line_shapes import (
     part_before,
 )
 from holter.ingest.console.line.line_subjects import label_of, subject_of, word_of_row
-from holter.ingest.console.line.line_tokens import is_time
+from holter.ingest.console.line.line_tokens import is_time, with_ascii_punctuation
 from holter.ingest.console.line.line_words import DATA_SPLIT, DATA_TAG, ENDS, INDEX_WORDS, QUALIFIERS, ROUNDS
 from holter.ingest.console.line.logger_lines import logger_line
 from holter.ingest.console.line.metric_fields import has_share, is_counted_share, is_metric, is_of_ratio
@@ -80,11 +80,6 @@ _NOTHING_MEASURED: frozenset[int] = frozenset()
 _NOTHING = LineShape((), (), "", is_record=False)
 _SETTINGS = LineShape((), (), "", is_record=False, is_settings=True)
 
-_FULL_WIDTH: dict[int, int | str] = {
-    **{code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)},
-    **dict(zip(map(ord, "\u3000、。【】「」《》"), " ,;[][][]", strict=True)),
-}
-"""Punctuation of Chinese and Japanese, which is as wide as a letter, and that of ASCII."""
 _NAME_AHEAD = re.compile(
     r"(?<![\w.@])(?!(?:INFO|DEBUG|WARNING|[Tt]he)\b)([A-Za-z][\w@-]{0,40}(?: [\w@-]{1,40}){0,5}?)"
     r"(?: \([a-z ]{1,30}\))? "
@@ -148,8 +143,7 @@ def shape_of(texts: tuple[str, ...], measured: frozenset[int] = _NOTHING_MEASURE
     """What the numbers between these texts are, of which those `measured` count nothing."""
     if len(texts) < 2:
         return _NOTHING
-    if not all(map(str.isascii, texts)):
-        texts = tuple(text.translate(_FULL_WIDTH) for text in texts)
+    texts = with_ascii_punctuation(texts)
     return _ShapeReader(with_words(without_calls(texts)), measured).read()
 
 
