@@ -13,7 +13,7 @@ from functools import lru_cache
 from zlib import crc32
 
 from holter.ingest.console.line.data_names import is_of_evaluation, names_data
-from holter.ingest.console.line.line_bests import is_note, is_of_best, says_best, text_ahead
+from holter.ingest.console.line.line_bests import is_note, is_of_best, is_tagged_best, says_best, text_ahead
 from holter.ingest.console.line.line_counters import (
     COUNTS_DATA,
     OF_MEAN_WEIGHTS,
@@ -544,6 +544,7 @@ class _ShapeReader:
             and not names
             and ENDS.search("".join(texts)) is not None,
             is_best=says_best(texts, counters),
+            is_tagged_best=is_tagged_best(texts, counters),
         )
 
 

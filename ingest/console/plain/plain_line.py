@@ -148,13 +148,15 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
     if axis.pop("best", False) or shape.is_best:
         if is_behind(counts, axis):
             return _of_best(line, shape, numbers, axis, _step_of_best(counts, axis))
-        if shape.is_best and "step" not in axis:  # behind evaluations alone
+        is_repeated = shape.is_best and not shape.is_tagged_best
+        if is_repeated and "step" not in axis:  # behind evaluations alone
             return _of_best(line, shape, numbers, axis, next((count for count, _ in counts.values()), None))
     if shape.about is not None and shape.about[0] == _RUN and counts.keys() == {Counter.EPOCH}:
         return _of_run(line, shape, numbers, counts[Counter.EPOCH][0])
+    names = [field.name for field in shape.metrics]
     if shape.is_record and not shape.split:
         counts = as_epoch(counts, axis)
-        name_stage(_stage_of(shape, numbers), axis)
+        name_stage(_stage_of(shape, numbers), names, counts, axis)
         enter_section(counts, axis)
     if shape.about is not None or "epoch about" in axis:
         note_epoch_about(shape, counts, axis)
@@ -171,7 +173,6 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
         is_within_announced(*counts[Counter.EPOCH], axis)
     if is_in_round(axis):
         note_named_client(axis, is_named=shape.row is not None)
-    names = [field.name for field in shape.metrics]
     split = shape.split or ("" if shape.is_of_training else evaluated_batch(counts, names, axis))
     if not split and shape.is_of_evaluation:  # `VAL loss: 0.02 (epoch: 2, step: 0)`
         is_own = counts_own_batches(counts, axis) or counts_itself(shape.kind, counts, axis)
