@@ -109,7 +109,16 @@ _GERMAN = {
 """Words for data and what is measured in one: `Trainingsverlust`."""
 METRICS |= _GERMAN
 
-_ENGLISH = {**COUNTERS, **DATA, **METRICS}
+_QUALIFIERS: dict[str, str] = dict.fromkeys(
+    (
+        *("当前", "當前", "目前", "現在の", "現在", "현재"),
+        *("текущий", "текущая", "текущее", "текущей", "aktuelle", "aktueller", "actuelle", "atual"),
+    ),
+    "current",
+)
+"""What is said of that which counts."""
+
+_ENGLISH = {**COUNTERS, **DATA, **METRICS, **_QUALIFIERS}
 _LETTERS = r"a-z\u0430-\u044f\u0451\u00e0-\u00ff"
 _WHOLE_WORD = re.compile(
     "|".join(

@@ -62,6 +62,8 @@ BATCH_NAMES = (
     *("step_in_epoch", "iter_in_epoch", "sample", "sample_idx"),
 )
 _STEP_NAMES_NEXT_TO_EPOCHS = (*STEP_NAMES, "iters", "iterations", *BATCH_NAMES)
+OF_EPISODES = frozenset({"r", "l", "t"})
+"""The reward, the length and the time of each episode, as the Monitor of Stable-Baselines writes them."""
 CLOCK_NAMES = ("wall_time", "_timestamp", "timestamp", "wall time")
 AMBIGUOUS_CLOCK_NAMES = ("time", "ts", "datetime", "now_time")
 LABEL_NAMES = ("rank", "host", "node", "dataset")

@@ -35,10 +35,12 @@ from holter.ingest.offline.rows_below_epochs import RowsBelowEpochs
 from holter.ingest.offline.rows_of_epochs import RowsOfEpochs
 from holter.ingest.offline.rows_of_texts import RowsOfTexts
 from holter.ingest.offline.sideways_tables import SidewaysTables
+from holter.ingest.offline.text_columns import has_texts
 from holter.ingest.offline.titled_tables import TitledTables
 from holter.ingest.offline.uneven_tables import UnevenTables
 from holter.ingest.open_log import HEAD_BYTES, open_beginning, uncompressed_name, without_holes
 from holter.ingest.stdout.system_text import SystemText
+from holter.ingest.text_encoding import decode_lines
 from holter.types import Batch, SeriesKey
 
 _TRIED_BYTES = 16 * 2**20
@@ -103,7 +105,7 @@ def _guessed(file: Path, lines: Format, *, are_lines_empty: bool = False) -> For
     rows, table = NumberedRows(lines), CsvLog()
     first = [JsonTables(lines), SidewaysTables(lines), JoinedRecords(lines)]
     if file.suffix.lower() in (".csv", ".tsv"):
-        first.append(UnevenTables(lines))
+        first += [UnevenTables(lines), *([rows] if _has_texts(file) else ())]
     for records in first:
         if _has_points(file, records):
             return records
@@ -188,6 +190,12 @@ def _most_steps(file: Path, guess: Format) -> int | None:
             if len(seen[key]) >= _SEVERAL:
                 return _SEVERAL
     return max(map(len, seen.values()), default=0) if has_any else None
+
+
+def _has_texts(file: Path) -> bool:
+    """Whether a table has columns of texts, in which a program's lines may seem to be."""
+    with open_beginning(file, _TRIED_BYTES)[0].stream as stream:
+        return has_texts(decode_lines(stream.read(_TRIED_BYTES)).splitlines())
 
 
 def _holds_points(file: Path, lines: Format) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from math import nan
 
 from holter.ingest import step_columns
+from holter.ingest.console.line.line_words import STOP_WORDS
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.offline.bare_rows import BETWEEN_COLUMNS
 from holter.ingest.offline.counted_lines import (
@@ -24,8 +25,6 @@ from holter.ingest.step_columns import LARGEST_STEP
 _INDEX = re.compile(r"Unnamed: 0(?=[,;\t])")
 """What pandas calls the column of its index."""
 _INDEX_NAME = "index"
-_OF_EPISODES = frozenset({"r", "l", "t"})
-"""The reward, the length and the time of each episode, as the Monitor of Stable-Baselines writes them."""
 _ABSENT = frozenset({"-", "--", "None", "null", "N/A", "NA"})
 """What stands for a value that is missing."""
 _NAME_OF_PLACE = re.compile(
@@ -121,9 +120,13 @@ def _without_ends(lines: Sequence[str], delimiter: str) -> list[str]:
 
 
 def _stated_names(lines: Sequence[str]) -> list[str]:
-    """The words of a header above columns, with or without a sign before them; nothing if there is none."""
+    """The words of a header above columns, with or without a sign before them; nothing if there is none.
+
+    Those of a sentence are none: `saved to disk`.
+    """
     names = lines[0].strip("# ").translate(BETWEEN_COLUMNS).split()
-    return [] if any(map(is_number, names)) else names
+    is_sentence = not STOP_WORDS.isdisjoint(names) and not any(map(is_metric_name, names))
+    return [] if is_sentence or any(map(is_number, names)) else names
 
 
 def _columns(lines: Sequence[str]) -> Cells:
@@ -156,14 +159,19 @@ def _counted_columns(rows: Cells, name: str, stated: Sequence[str]) -> Cells:
     """The table with the names of its columns if the first one counts up; nothing if it does not.
 
     It counts evenly, from its first number again with each launch, or with several rows of each number before
-    a single other column of fractions, or it is an epoch in which the second one counts. Without `stated`
-    names, a single other column is named after a file with the name of a metric.
+    a single other column of fractions, or it is an epoch in which the second one counts; but a column that
+    counts by its name goes before one that does not. Without `stated` names, a single other column is named
+    after a file with the name of a metric.
     """
     rows = [[*map(_whole, row[:LEAST_COLUMNS]), *row[LEAST_COLUMNS:]] for row in rows]
     if len(rows[0]) < LEAST_COLUMNS or not all(row[0].isdecimal() for row in rows):
         return []
     if stated and len(stated) != len(rows[0]):
         return []  # a name may have several words
+    if step_columns.find_any_step(stated[:1]) is None and any(map(is_metric_name, stated)):
+        rising = _rising_first(stated, rows)  # `total,steps,reward`
+        if rising:
+            return rising
     names = [*stated] or [f"{UNNAMED}{number}" for number in range(1, len(rows[0]) + 1)]
     is_named = len(names) == LEAST_COLUMNS and not stated and is_metric_name(name)
     is_step = len(rows) == 1 and step_columns.find_step(stated) == names[0]
@@ -191,7 +199,7 @@ def named_columns(rows: Cells, name: str, stated: Sequence[str]) -> Cells:
     """
     if stated:
         is_known = any(map(is_metric_name, stated)) or _is_of_metric(name, rows)
-        is_known |= {*stated} >= _OF_EPISODES
+        is_known |= {*stated} >= step_columns.OF_EPISODES
         is_known |= all(map(_NAME_OF_PLACE.fullmatch, stated)) and are_measured(rows)
         is_known |= are_curves(rows)
         rising = _rising_first(stated, rows) if len(stated) == len(rows[0]) else []

@@ -1,7 +1,8 @@
 """Reads the results of a program that evaluates and trains nothing: `Test loss: 0.5, Test acc: 0.8`.
 
 For a file that was given by hand, and of which nothing else is read. The results are at the step 0; those of
-later launches, which begin with the first line of the text, have the label `launch=2` and so on.
+later launches, which begin with the first line of the text, have the label `launch=2` and so on. Evaluations
+that come again and again below their headings, `evaluate:dev`, are numbered instead.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ from holter.types import Batch, Unreadable, labels_of
 
 _LONGEST, _MOST_LINES = 200, 2**16
 """Characters of a line of results, and lines of a text in which results are looked for."""
+_LEAST_ROUNDS = 3
+"""Evaluations of the same data that are numbered; fewer may be of anything."""
 _LEAST_OF_OPENING = 8
 """Characters of a line that is the first one of each launch."""
 _TRAINS = re.compile(r"(?i)\b(?:re)?(?:train|fit)")
@@ -43,14 +46,22 @@ class ResultsOfLaunches(WholeFile):
     name: ClassVar[str] = "results-of-launches"
 
     def records(self, path: PurePath, text: str) -> Iterator[Batch | Unreadable]:
-        """The results of each launch; nothing of a text that has none of an evaluation, or one twice."""
-        launches = _launches(text.splitlines()[:_MOST_LINES])
-        found = [results for lines in launches if (results := _results(lines))]
+        """The results of each launch; nothing of a text that has none of an evaluation, or one twice.
+
+        The evaluations of a single launch are numbered from 0 where it has several of the same data.
+        """
+        lines = text.splitlines()[:_MOST_LINES]
+        launches = [*_launches(lines)]
+        found = [results for launch in launches if (results := _results(launch))]
+        is_again = any(len(dict(results)) < len(results) for results in found)
+        if len(launches) == 1 and (is_again or not found) and (numbered := _numbered_evaluations(lines)):
+            yield from self.read_lines(path, numbered)
+            return
         names = [name for results in found for name, _ in results]
         of_evaluation = [*map(is_of_evaluation, names)]
         if not any(of_evaluation) or (len(found) > 1 and not all(of_evaluation)):
             return  # those of a training may be of its epochs
-        if any(len(dict(results)) < len(results) for results in found):
+        if is_again:
             return
         yield batch_from_rows(
             [
@@ -69,6 +80,28 @@ def _launches(lines: Sequence[str]) -> Iterator[Sequence[str]]:
     begins = [at for at, kind in enumerate(kinds) if is_opening and kind == first] or [0]
     for begin, end in zip(begins, [*begins[1:], len(lines)], strict=True):
         yield lines[begin:end]
+
+
+def _numbered_evaluations(lines: Sequence[str]) -> bytes:
+    """The lines with a step above the first heading of each round of evaluations; nothing without several.
+
+    A round ends where data are evaluated again: `evaluate:dev`, `evaluate:test`, `evaluate:dev`.
+    """
+    numbered: list[str] = []
+    evaluated: set[str] = set()
+    rounds = 0
+    for line in lines:
+        data = heading_data(line) if len(line) <= _LONGEST else None
+        if data == "" and rounds:
+            return b""  # what is below is of a training
+        if data and (data in evaluated or not rounds):
+            evaluated.clear()
+            numbered.append(f"step: {rounds}")
+            rounds += 1
+        if data:
+            evaluated.add(data)
+        numbered.append(line)
+    return "\n".join((*numbered, "")).encode() if rounds >= _LEAST_ROUNDS else b""
 
 
 def _results(lines: Sequence[str]) -> list[tuple[str, float]]:

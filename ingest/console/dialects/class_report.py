@@ -50,7 +50,7 @@ HEADING = LineKind(
 )
 ROW = LineKind(
     pattern=LinearPattern(
-        rb"(?m)[01]\.\d\d\d?\d?(?: {2,40}\d{1,12}|\d{1,4} {2,40}[01]\.\d{2,8})[ \t\r]{0,20}$"
+        rb"(?m)(?:^|[^\d.])[01]\.\d\d\d?\d?(?: {2,40}\d{1,12}|\d{1,4} {2,40}[01]\.\d{2,8})[ \t\r]{0,20}$"
     ),
     parse=parse_row,
     any_program=True,

@@ -512,7 +512,7 @@ _OWN_KINDS = (
     or_recurring(CLASS_ROWS),
     METRICS_ALONE,
     IMPROVEMENTS,
-    *_MORE_SPECIAL,
+    *(replace(kind, parse=_row_of_class) if kind is class_report.ROW else kind for kind in _MORE_SPECIAL),
     FOLDS_AND_EPOCHS,
     OWN_LINES,
 )

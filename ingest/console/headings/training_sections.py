@@ -298,9 +298,16 @@ def begin_unnamed(axis: DialectState) -> None:
         axis["section"] = {"first": {}, "now": {}, "last": [*last], "begin": [-1, -1]}
 
 
-def name_stage(stage: str, axis: DialectState) -> None:
-    """Note the words before `epoch` in a line, such as those of a fine-tuning: `FT Epoch [1/20]`."""
+def name_stage(
+    stage: str, names: Iterable[str], counts: Mapping[Counter, tuple[int, int]], axis: DialectState
+) -> None:
+    """Note the words before `epoch` in a line, such as those of a fine-tuning: `FT Epoch [1/20]`.
+
+    The `names` of its metrics and what it counts tell whether one without any is of the stage above.
+    """
     section = axis.get("section")
+    if not stage and _is_beside_stage(names, counts, axis):
+        return
     if section is None:
         if not stage:
             return
@@ -309,6 +316,19 @@ def name_stage(stage: str, axis: DialectState) -> None:
     if stage or "stage" in section["now"]:
         other = _UNNAMED_STAGE if section["first"].get("stage") else ""
         section["next"] = {**section.get("next", {}), "stage": stage or other}
+
+
+def _is_beside_stage(
+    names: Iterable[str], counts: Mapping[Counter, tuple[int, int]], axis: DialectState
+) -> bool:
+    """Whether a line without a stage is of the last one: at its epoch, with `names` that it does not have.
+
+    `Epoch 3 | mean AUC 0.5` below `[Pretrain] Epoch 3 | ACC 0.4`; another training has the same names.
+    """
+    section = axis.get("section", {})
+    epoch = counts.get(Counter.EPOCH, (-1, 0))[0]
+    is_at_epoch = section.get("last", [None])[0] == epoch and bool(section["now"].get("stage"))
+    return is_at_epoch and not {*axis.get("names", ())}.intersection(names)
 
 
 def enter_section(counts: Mapping[Counter, tuple[int, int]], axis: DialectState) -> bool:

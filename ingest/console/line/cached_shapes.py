@@ -7,18 +7,13 @@ from functools import lru_cache
 
 from holter.ingest.console.line.line_counters import epoch_behind_step, measured_counts
 from holter.ingest.console.line.line_shapes import LineShape
-from holter.ingest.console.line.line_tokens import is_time
+from holter.ingest.console.line.line_tokens import is_time, with_ascii_punctuation
 from holter.ingest.console.line.number_lists import with_words
 from holter.ingest.console.line.shape_reader import NO_NUMBERS, ShapeReader
 from holter.ingest.console.text.glued_lines import without_glued
 from holter.ingest.printed_numbers import without_calls
 
 _NOTHING_MEASURED: frozenset[int] = frozenset()
-_FULL_WIDTH: dict[int, int | str] = {
-    **{code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)},
-    **dict(zip(map(ord, "\u3000、。【】「」《》"), " ,;[][][]", strict=True)),
-}
-"""Punctuation of Chinese and Japanese, which is as wide as a letter, and that of ASCII."""
 
 
 def shape_of_line(parts: list[str]) -> LineShape:
@@ -70,6 +65,5 @@ def shape_of(texts: tuple[str, ...], measured: frozenset[int] = _NOTHING_MEASURE
     """What the numbers between these texts are, of which those `measured` count nothing."""
     if len(texts) < 2:
         return NO_NUMBERS
-    if not all(map(str.isascii, texts)):
-        texts = tuple(text.translate(_FULL_WIDTH) for text in texts)
+    texts = with_ascii_punctuation(texts)
     return ShapeReader(with_words(without_calls(texts)), measured).read()

@@ -13,6 +13,11 @@ from holter.ingest.console.line.number_field import NumberField
 
 _BEST = re.compile(rf"(?i){BEST_WORD}(?!\.\w|[_\w-]*[=:])")
 _BEST_AHEAD = re.compile(r"(?i)\W{0,20}best_\w{1,40} ?[:=] ?(?=[a-z])")
+_TAG = re.compile(
+    rf"(?i)[\[(*=#<]{{1,4}} ?(?:[\w ]{{1,20}} )?{BEST_WORD}[\w !]{{0,20}}[\])*=#>]{{1,4}}"
+    r"[ :|-]{1,4}\w{1,12}\W{0,4}$"
+)
+"""Signs around such a word right before what counts: `[NEW BEST] Epoch #3: `."""
 _NAMED = re.compile(
     rf"(?i){BEST_WORD}[ _](?:(?P<epoch>epoch)|step|iter(?:ation)?|round)[ \t]{{0,2}}[:=#(\[]?[ \t]{{0,2}}"
     r"(?P<number>\d{1,9})(?![\d.])"
@@ -37,6 +42,11 @@ def is_about_best(texts: tuple[str, ...], counters: list[CounterField]) -> bool:
     if _BEST.search(text_ahead(texts, counters)) is not None:
         return True
     return bool(counters) and counters[0].index == 0 and _BEST_AHEAD.match(texts[0]) is not None
+
+
+def is_tagged_best(texts: tuple[str, ...], counters: list[CounterField]) -> bool:
+    """Whether a tag before what a line counts says that it is the best so far: `[NEW BEST] Epoch #3: `."""
+    return _TAG.search(text_ahead(texts, counters)) is not None
 
 
 def named_best(line: str) -> dict[Counter, tuple[int, int]]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from holter.ingest.console.line.counted_numbers import COUNTED_BEHIND_TOTAL, TWO_COUNTERS, counted_name
+from holter.ingest.console.line.line_tokens import with_ascii_punctuation
 from holter.ingest.console.line.line_words import (
     BEFORE_MESSAGE,
     DATA_SPLIT,
@@ -98,7 +99,7 @@ _CHANGED = re.compile(r"(\w[^\n]{0,80}?) (?:decreas|increas|reduc)(?:ed?|es) fro
 
 def number_fields(texts: tuple[str, ...]) -> Iterator[NumberField]:
     """The numbers between these texts, one after another; a number and its total are one field."""
-    return _FieldReader(texts).fields()
+    return _FieldReader(with_ascii_punctuation(texts)).fields()
 
 
 class _FieldReader:

@@ -33,7 +33,8 @@ _ABOUT_AT_END = re.compile(rf"(?i)[|,;] {{0,4}}{_THINGS} ([a-z][\w.+-]{{0,60}})\
 _RUN = re.compile(r"(?i)(?:^|[\]>:-] {1,4}|\s)(run|experiment) ?[:=] ?([a-z][^|\n]{0,100}?) {0,4}\|")
 """The run that a line is of, among others in turn: `Run: XOR_All_final | Epoch: 60 | Train Loss: 1.25`."""
 _TAG = re.compile(
-    r"\s{0,4}\[(?!(?i:info|debug|warn|error|main|train|eval|val|test|epoch|step|iter|rank|gpu|worker|node))"
+    r"\s{0,4}\[(?![^\]]*\b(?i:best|new|saved?|checkpoint|ckpt|improved)\b)"  # of any training
+    r"(?!(?i:info|debug|warn|error|main|train|eval|val|test|epoch|step|iter|rank|gpu|worker|node))"
     r"([A-Za-z][\w .+-]{1,40})\][ :|-]{1,4}(?i:epoch|episode|step|iter|round|ep\b)"
 )
 """A name in brackets before what a line counts: `[DQN s0] Episode 10 | reward: 5.2`."""

@@ -88,6 +88,16 @@ _TOKEN = re.compile(
 _MAX_NUMBERS = 400
 _SINGLE = re.compile(r"[-+]?[\d.,]+f-?\d+")
 _DURATION = re.compile(r"(?:(\d+) ?h[a-z]* ?)?(\d+) ?m[a-z]* ?([\d.]+) ?s[a-z]*")
+_FULL_WIDTH: dict[int, int | str] = {
+    **{code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)},
+    **dict(zip(map(ord, "\u3000、。【】「」《》"), " ,;[][][]", strict=True)),
+}
+"""Punctuation of Chinese and Japanese, which is as wide as a letter, and that of ASCII."""
+
+
+def with_ascii_punctuation(texts: tuple[str, ...]) -> tuple[str, ...]:
+    """Texts with the punctuation of ASCII for that which is as wide as a letter."""
+    return texts if all(map(str.isascii, texts)) else tuple(text.translate(_FULL_WIDTH) for text in texts)
 
 
 def split_numbers(line: str) -> list[str]:

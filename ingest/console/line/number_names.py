@@ -63,7 +63,7 @@ _EXPLAINED = re.compile(r"(?<=\w) <[A-Za-z_]\w{0,30}>(?=\s?[:=]\s{0,8}$)")
 _ARROW = re.compile(r" {0,4}(?:-{1,3}>|={1,3}>|(?<![>\w])>{2,3}|→)$")
 OF_EPOCH = r" (?:(?:(?:over|for|in) )?(?:this|the)|over) epoch"
 """What a metric is of, where no number follows that counts: `Training acc over epoch: 0.31`."""
-_ENDS_WITH_EPOCH = re.compile(OF_EPOCH + "$")
+_ENDS_WITH_EPOCH = re.compile(r"(?<=[\w)\]])" + OF_EPOCH + "$")
 _DASHED = re.compile(r"([A-Za-z][\w@-]{0,30}(?: [\w@-]{1,30}){0,2}) -$")
 """A metric before a dash: `LOSS - 8.96, TOP-5 ACCURACY - 30.5`."""
 _BRACKETED_NAME = re.compile(r"\[([A-Za-z][\w-]{0,30}(?: [A-Za-z]\w{0,20}){0,3})\]$")

@@ -17,7 +17,13 @@ from holter.ingest.console.line.episode_lengths import (
     is_length_next_to_reward,
     is_length_of_other,
 )
-from holter.ingest.console.line.line_bests import is_about_best, is_note, is_of_best, text_ahead
+from holter.ingest.console.line.line_bests import (
+    is_about_best,
+    is_note,
+    is_of_best,
+    is_tagged_best,
+    text_ahead,
+)
 from holter.ingest.console.line.line_counters import (
     COUNTS_DATA,
     OF_MEAN_WEIGHTS,
@@ -469,6 +475,7 @@ class ShapeReader:
             and not names
             and ENDS.search("".join(texts)) is not None,
             is_best=is_about_best(texts, counters),
+            is_tagged_best=is_tagged_best(texts, counters),
         )
 
 

@@ -304,7 +304,7 @@ class PlainTable:
         if self._shape.is_record and not self._shape.split:
             part = self._shape.part
             stage = f"{self._cells[first][self._stated.index(part)]:g}" if part in self._stated else ""
-            name_stage(stage or self._shape.stage, axis)
+            name_stage(stage or self._shape.stage, self._names, self._counts_of(first), axis)
             for line in sorted({first, last - 1}):
                 enter_section({counter: column[line] for counter, column in self._counts.items()}, axis)
         elif self._shape.is_record:

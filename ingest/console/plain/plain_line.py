@@ -111,13 +111,14 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
     if axis.pop("best", False) or shape.is_best:
         if is_behind(counts, axis):
             return _of_best(line, shape, numbers, axis, step_of_best(counts, axis))
-        if shape.is_best and "step" not in axis:  # behind evaluations alone
+        is_repeated = shape.is_best and not shape.is_tagged_best
+        if is_repeated and "step" not in axis:  # behind evaluations alone
             return _of_best(line, shape, numbers, axis, next((count for count, _ in counts.values()), None))
     if shape.about is not None and shape.about[0] == _RUN and counts.keys() == {Counter.EPOCH}:
         return _of_run(line, shape, numbers, counts[Counter.EPOCH][0])
     if shape.is_record and not shape.split:
         counts = as_epoch(counts, axis)
-        name_stage(_stage_of(shape, numbers), axis)
+        name_stage(_stage_of(shape, numbers), [field.name for field in shape.metrics], counts, axis)
         enter_section(counts, axis)
         note_training(shape, numbers, axis)
     elif shape.is_record:

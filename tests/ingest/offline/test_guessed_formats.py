@@ -468,3 +468,26 @@ def test_a_file_without_any_point_is_read_once_as_printed_lines(tmp_path: Path, 
     claimed = Source(path=file, format=lines, assignment=assign_tree(file, [file], one_run=True)[file])
     assert source_by_hand(file, [claimed] if is_claimed else [], {lines.name: lines}) is None
     assert lines.reads == 1
+
+
+EPISODES = [(f"-{n}.25", 240, f"{n}.5", 900 + 7 * (n % 3)) for n in range(1, 8)]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    ["x{n}", '"lost, {n} of 9 loss 0.5"', "\"{{'step': {n}, 'loss': 0.{n}}}\"", '"{{""reward"": {n}}}"'],
+)
+@pytest.mark.parametrize("above", ["", '#{"t_start": 1637674807.07, "env_id": null}\n'])
+def test_texts_and_objects_in_cells_are_no_values_of_a_table(tmp_path: Path, texts: str, above: str) -> None:
+    rows = "".join(
+        ",".join(map(str, row)) + f",{texts.format(n=n) if n > 1 else 'none yet'}\n"
+        for n, row in enumerate(EPISODES, 1)
+    )
+    run = read_log(tmp_path, f"{above}r,l,t,total,account\n{rows}", "monitor.csv")
+    assert steps_of(run) == {name: [*range(7)] for name in ("r", "l", "t", "total")}
+
+
+def test_a_column_that_counts_by_its_name_is_the_step_before_one_that_goes_up(tmp_path: Path) -> None:
+    rows = "".join(f"{n + 500},{n * 20},0.{n}1\n" for n in range(1, 8))
+    run = read_log(tmp_path, f"total,steps,reward\n{rows}", "log.csv")
+    assert steps_of(run) == {name: [*range(20, 141, 20)] for name in ("total", "reward")}

@@ -139,3 +139,37 @@ def test_a_command_that_may_train_begins_an_attempt(command: str, loaded: str, t
     run = read_log(tmp_path, text)
     assert run.attempts == 2
     assert steps_of(run)["epoch/auc"] == 2 * [10, 21, 32, 43]
+
+
+@pytest.mark.parametrize("before", ["", "2021-03-01 10:00:00,120 - log\\eval.log - INFO - "])
+def test_evaluations_below_their_headings_are_numbered_where_nothing_counts(
+    tmp_path: Path, before: str
+) -> None:
+    blocks = (
+        line
+        for n in range(1, 5)
+        for data in ("valid", "test")
+        for line in (
+            f"evaluate:{data}",
+            f"processed 120 tokens with 9 phrases; found: {n} phrases; correct: 1.",
+            f"accuracy:  7{n}.50%; precision:   0.00%; recall:  1{n}.00%; f1:   0.00",
+            f"     oak: precision:  2{n}.50%; recall:  1{n}.00%; f1:  1{n}.00  {n}",
+            "     elm: precision:   0.00%; recall:   0.00%; f1:   0.00  0",
+        )
+    )
+    text = f"{before}lr : 0.1\n{before}start training\n" + "".join(f"{before}{line}\n" for line in blocks)
+    run = read_log(tmp_path, text)
+    assert run.attempts == 1
+    steps = steps_of(run)
+    for data in ("valid", "test"):
+        rows, scores = ("", "oak/", "elm/"), ("precision", "recall", "f1")
+        names = [f"{data}/accuracy", *(f"{data}/{row}{score}" for row in rows for score in scores)]
+        assert all(steps[name] == [0, 1, 2, 3] for name in names)
+
+
+def test_values_of_a_training_between_evaluations_are_not_numbered_with_them(tmp_path: Path) -> None:
+    blocks = (
+        f"note {n}\n--- Evaluate test ---\nabout: {n}\nacc: 0.{n}\n--- Train ---\nacc: 0.{n + 3}\nend {n}\n"
+        for n in range(1, 5)
+    )
+    assert "test/acc" not in steps_of(read_log(tmp_path, "".join(blocks)))

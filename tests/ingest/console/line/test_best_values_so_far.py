@@ -88,3 +88,26 @@ def test_a_score_is_at_the_best_step_of_the_line_above(tmp_path: Path, below: st
     run = read_log(tmp_path, f"{rows}Best iteration: 120\n{below}")
     assert run.attempts == 1
     assert steps_of(run)["Best score"] == steps
+
+
+@pytest.mark.parametrize(
+    "tag", ["[NEW BEST] ", "*** new best *** ", "[Best!] ", "[SAVED] ", "[checkpoint saved] "]
+)
+@pytest.mark.parametrize("tagged", [{1, 2, 3}, {2, 5}, {4}])
+def test_a_tag_before_the_line_of_an_epoch_makes_no_other_series(
+    tmp_path: Path, tag: str, tagged: set[int]
+) -> None:
+    text = "".join(
+        f"{tag if n in tagged else ''}Epoch #{n}: train_loss=0.{9 - n}, val_loss=0.{9 - n}1\n"
+        for n in range(1, 7)
+    )
+    run = read_log(tmp_path, text)
+    assert run.attempts == 1
+    assert steps_of(run) == {name: [*range(1, 7)] for name in ("train_loss", "val_loss")}
+
+
+def test_a_tagged_line_of_an_epoch_that_is_over_repeats_the_best_values(tmp_path: Path) -> None:
+    rows = "".join(f"Epoch #{n}: loss=0.{9 - n}\n" for n in range(1, 7))
+    run = read_log(tmp_path, rows + "[BEST] Epoch #4: loss=0.5\n")
+    assert run.attempts == 1
+    assert steps_of(run) == {"loss": [*range(1, 7)], "best/loss": [4]}

@@ -9,7 +9,7 @@ import pytest
 from holter.ingest.console.line.data_names import is_of_evaluation, names_data
 from holter.ingest.console.line.evaluation_names import metric_name
 from holter.ingest.metric_names import is_metric_name
-from tests.support.log_runs import assert_steps
+from tests.support.log_runs import assert_steps, read_log, steps_of
 
 N = range(1, 6)
 
@@ -123,3 +123,28 @@ def test_scores_of_graphs_images_and_clusters_are_metrics(name: str) -> None:
 @pytest.mark.parametrize("name", ["hits", "hits_total", "cache hits", "bpdu", "anmi"])
 def test_words_with_the_same_letters_are_none(name: str) -> None:
     assert not is_metric_name(name)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "当前步：{0}／300；当前轮次：{1}；损失：0.{0}；准确率：5{1}.00%",
+        "当前Batch：{0}/300 | 当前epoch:{1}/9 | 当前损失值：0.{0} | 当前准确率：5{1}.00%",
+        "目前轮次（{1}/9），目前步（{0}/300），损失＝0.{0}，准确率＝5{1}.00%",
+        "current epoch: {1}, this step: {0}/300, loss: 0.{0}, acc: 5{1}.00%",
+        "this epoch: {1} | current batch: {0}/300 | this loss: 0.{0} | this acc: 5{1}.00%",
+        "현재 에포크: {1}, 현재 스텝: {0}/300, 손실: 0.{0}, 정확도: 5{1}.00%",
+    ],
+)
+def test_what_counts_may_be_said_to_be_the_current_one(tmp_path: Path, line: str) -> None:
+    text = "".join(line.format(step, epoch) + "\n" for epoch in (1, 2, 3) for step in range(50, 301, 50))
+    run = read_log(tmp_path, text)
+    assert run.attempts == 1
+    measured = [name for name in steps_of(run) if is_metric_name(name)]
+    assert len(measured) == 2
+    assert all(steps_of(run)[name] == [*range(50, 901, 50)] for name in measured)
+
+
+def test_punctuation_as_wide_as_a_letter_is_that_of_ascii_in_rows_of_any_names(tmp_path: Path) -> None:
+    rows = "".join(f"树：{n} | 深度：{n % 3} | 增益：0.{n}\n" for n in range(1, 9))
+    assert {*steps_of(read_log(tmp_path, rows))} == {"深度", "增益"}

@@ -394,6 +394,17 @@ def test_what_is_trained_in_turn_at_the_same_steps_is_told_apart(tmp_path: Path)
     assert steps_of(run) == {"loss": [*range(1, 9)], "loss/stage=G": [*range(1, 9)]}
 
 
+def test_a_line_without_a_stage_is_of_the_one_above_that_measures_something_else_at_its_epoch(
+    tmp_path: Path,
+) -> None:
+    text = "".join(
+        f"[Warmup] Epoch {n} | recon 0.{n} | acc 0.3\nEpoch {n} | avg loss 1.{n} | mean F1 0.4\n"
+        for n in range(1, 6)
+    )
+    names = ("recon", "acc", "avg loss", "mean F1")
+    assert steps_of(read_log(tmp_path, text)) == {name: [*range(1, 6)] for name in names}
+
+
 @pytest.mark.parametrize("heading", ["Fine-tuning the model...\n", "=== Start pretraining\n"])
 def test_a_heading_names_a_stage(tmp_path: Path, heading: str) -> None:
     run = read_log(tmp_path, epochs(3) + heading + epochs(5))
