@@ -32,6 +32,7 @@ from holter.ingest.console.launches.opening_lines import (
     opener_of,
     piece_of,
 )
+from holter.ingest.console.launches.printed_settings import PrintedSettings
 from holter.ingest.console.launches.process_starts import ProcessStart, evaluated_by, process_start
 from holter.ingest.console.launches.resumed_processes import BEGINS_TRAINING, LOADED_AT, OF_PROCESSES, resumes
 from holter.ingest.console.line.line_settings import ROW_OF_MODEL
@@ -112,6 +113,7 @@ class LaunchOpening:
         self._is_repeated: bool = state.get("repeated", False)
         self._is_short: bool = state.get("short", False)
         self._short = [piece.encode("latin-1") for piece in state.get("short head", ())]
+        self.settings = PrintedSettings(state.get("settings", {}))
         self._has_dated: bool = state.get("dated", False)
         self._first: bytes = state.get("first", "").encode("latin-1")
         self._opener: bytes = state.get("opener", "").encode("latin-1")
@@ -172,6 +174,8 @@ class LaunchOpening:
     def _known_signs(self) -> dict[str, Any]:
         """The part of the state that is known before the first record."""
         known: dict[str, Any] = {"dated": True} if self._has_dated else {}
+        if settings := self.settings.state():
+            known["settings"] = settings
         if self._warnings:
             known["warnings"] = [[text.decode("latin-1"), count] for text, count in self._warnings.items()]
         if self._arguments:
@@ -232,15 +236,20 @@ class LaunchOpening:
         known = [piece for piece in self._counts if piece in line]
         for piece in known:
             self._counts[piece] += 1
-        if not known and len(self._counts) < _MAX_PIECES and (piece := piece_of(line)):
+        if known or len(self._counts) >= _MAX_PIECES:
+            return
+        if piece := piece_of(line):
             self._counts[piece] = 1
-        elif not known and len(self._short) < _LEAST_PIECES and _SHORT.fullmatch(line) is not None:
+            return
+        self.settings.count(line)
+        if len(self._short) < _LEAST_PIECES and _SHORT.fullmatch(line) is not None:
             self._short.append(line)
 
     def _search(self, begin: int, end: int) -> None:
         """Note the opening lines, and prompts, in a part of the block."""
         block, pieces, numbered = self._block, self._pieces or (), b""
         has_crashed = False
+        self.settings.search(block, begin, end)
         if self.crash.has_begun or OF_PROCESSES.search(block, begin, end) is not None:
             has_crashed = self._search_processes(begin, end, pieces)
         if any(block.find(warning, begin, end) >= 0 for warning in self._warnings):
@@ -278,6 +287,8 @@ class LaunchOpening:
         texts = [*self._warnings, *pieces[:1], *filter(None, (self._first, self._opener))]
         if self._arguments:
             texts.append(ARGUMENTS)
+        if self.settings.may_be_in(block, begin, end):
+            return False
         if any(block.find(text, begin, end) >= 0 for text in texts):
             return False
         if self._has_dated and _DATED.search(block, begin, end) is not None:
@@ -343,8 +354,10 @@ class LaunchOpening:
 
     def is_new_launch(self) -> bool:
         """Whether the next record is one of another launch."""
-        if not self._found or self._pieces is None:
+        if self._pieces is None:
             return False
+        if self.settings.came_again and len(self._found) >= len(self._pieces):
+            return True
         return not self._found.isdisjoint(_SHOW_LAUNCH) or (
             self._is_sufficient and self._begins() and self._is_opening()
         )
@@ -457,6 +470,7 @@ class LaunchOpening:
     def forget(self) -> None:
         """Forget which opening lines came again."""
         self._found.clear()
+        self.settings.forget()
         self._has_warned = self.has_begun_training = False
         self._has_text = self._has_loaded = self._had_begun = False
         self.loaded_at = None
@@ -493,6 +507,7 @@ class LaunchOpening:
             self._pieces, self._is_repeated = [*self._counts], True
         if not self._pieces and self._short:
             self._pieces, self._is_repeated, self._is_short = self._short, False, True
+        self.settings.note_first_record(0 if self._is_repeated or self._is_short else len(self._pieces))
         self._counts, self._short = {}, []
         self._warnings = {text: count for text, count in self._warnings.items() if count == 1}
         self._has_set_up = are_about_set_up(self._pieces)

@@ -76,6 +76,8 @@ class LaunchRecords:
         `release_lines` adds what lines of the launch before hold that wait for others.
         """
         opening, following = self.opening, self.next
+        if opening.settings.came_again and not self.writers.has_gone_on:
+            opening.settings.drop()
         if opening.is_new_launch():
             release_lines(parsed)
             parsed.rows += self._begin_launch()

@@ -13,6 +13,8 @@ from typing import Any
 
 from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.line.line_counters import Counter
+from holter.ingest.console.line.line_settings import is_learning_rate, is_setting
+from holter.ingest.console.line.line_shapes import LineShape
 from holter.ingest.console.plain.kept_lines import (
     LAST_OF_FIRST,
     KnownLine,
@@ -44,12 +46,20 @@ def keep_results(lines: Sequence[Any], first: KnownLine, state: DialectState) ->
     kept = {
         str(template): line
         for template, line in lines
-        if times[template] == 1 and is_result(shapes[template]) and not shapes[template].is_settings
+        if times[template] == 1 and _may_be_initial(shapes[template])
     }
     # losses of a training alone are those of its first steps
     if not all(is_training(shapes[int(template)]) for template in kept):
         number, _ = counts.get(Counter.EPOCH) or counts[min(counts)]
         state[_KEPT] = {"lines": kept, "first": number, "left": _MOST_LINES}
+
+
+def _may_be_initial(shape: LineShape) -> bool:
+    """Whether a line has results, and no setting among them."""
+    is_set = shape.is_settings or any(
+        is_setting(field.name) or is_learning_rate(field.name) for field in shape.metrics
+    )
+    return is_result(shape) and not is_set
 
 
 def results_due_before(line: str, state: DialectState) -> list[LineAbove]:

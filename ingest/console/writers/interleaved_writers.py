@@ -135,6 +135,14 @@ class InterleavedWriters:
         return kind is not None and not kind.held and kind.begins_anew(row.step)
 
     @property
+    def has_gone_on(self) -> bool:
+        """Whether any row of this launch was behind its first one."""
+        return any(
+            kind.trainings.first is not None and any(step > kind.trainings.first for step in kind.steps)
+            for kind in self._kinds.values()
+        )
+
+    @property
     def has_one(self) -> bool:
         """Whether one writer has printed everything so far."""
         return not self.is_holding and all(len(kind.steps) == 1 for kind in self._kinds.values())
