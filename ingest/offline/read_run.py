@@ -19,6 +19,7 @@ from holter.ingest.file_tasks import file_task
 from holter.ingest.format import Format, HoldingReader
 from holter.ingest.offline.guessed_format import source_by_hand
 from holter.ingest.offline.pasted_overlaps import without_overlaps
+from holter.ingest.offline.plain_names import with_plain_names
 from holter.ingest.offline.series_builder import SeriesBuilder, count_attempts
 from holter.ingest.offline.shortened_text import ShortenedText
 from holter.ingest.offline.thousands import without_thousands
@@ -79,7 +80,7 @@ def read_run(
                 unreadable.append(replace(record, source=name))
             else:
                 builder.add(source.assignment.writer, source.assignment.apply(record))
-    series = builder.series()
+    series = with_plain_names(builder.series())
     return OfflineRun(
         data=RunData(series=series, config=builder.config()),
         attempts=count_attempts(series),

@@ -10,9 +10,10 @@ import re
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
 from holter.ingest.console.dialects.flower_history import HISTORY
 from holter.ingest.console.line.line_counters import Counter
-from holter.ingest.console.plain.plain_line import axis_state
+from holter.ingest.console.plain.plain_line import axis_state, parse_metrics_of_epoch
+from holter.ingest.console.search.pattern_search import LinearPattern
 from holter.ingest.console.steps.evaluation_steps import evaluation_step
-from holter.ingest.console.steps.step_axis import note_heading, training_step
+from holter.ingest.console.steps.step_axis import note_heading, position, training_step
 from holter.ingest.console.text.values import parse_number, parse_numbers, parse_time
 
 _DARKNET = re.compile(
@@ -38,6 +39,12 @@ _TUTORIAL = re.compile(
 )
 
 
+_CONVNET = re.compile(
+    r"^\s{0,8}(?P<epoch>\d{1,9})\.(?P<batch>\d{1,9})\.\.\. {1,8}(?P<costs>[A-Za-z][^()\n]{1,400}?) {1,4}"
+    r"\((?P<seconds>[\d.]{1,12}) sec\)"
+)
+_COSTS = re.compile(r"\s{0,8}[A-Za-z][\w.-]{0,40}: [^():\n]{1,200}")
+_COST = re.compile(r"([A-Za-z][\w.-]{0,40}): {1,4}((?:[-+.\de]{1,20}(?:, )?){1,16})")
 _LETTERS = re.compile(r"\| (?P<data>train|eval) {1,4}\| (?P<pairs>[A-Z][\w]{0,20}: .{1,1000})")
 _LETTER_PAIR = re.compile(r"(?:^|\| )([A-Z]\w{0,20}): (-?[\d.]{1,20}(?:e[+-]?\d{1,3})?)(?= |$)")
 _SEARCH = re.compile(
@@ -96,6 +103,41 @@ def _faces(line: str, state: DialectState) -> LineValues | None:
         return None
     values = parse_numbers([(f"{match['data']}/{match['name']}", match["value"])])
     return LineValues(int(match["step"]), values, parse_time(line))
+
+
+def _convnet(line: str, state: DialectState) -> LineValues | None:
+    """`2.1... logprob:  1.43, 0.52 (1.2 sec)` of cuda-convnet: an epoch, its batch, and its costs."""
+    match = _CONVNET.search(line)
+    if match is None:
+        return None
+    state.pop("tests", None)
+    counts = {Counter.EPOCH: (int(match["epoch"]), 0), Counter.BATCH: (int(match["batch"]), 0)}
+    step = training_step(counts, axis_state(state))
+    values = {**_costs(match["costs"], ""), **parse_numbers([("seconds", match["seconds"])])}
+    return None if step is None else LineValues(step, values)
+
+
+def _tests(line: str, state: DialectState) -> None:
+    """Note that costs of its test follow: `=====Test output=====`."""
+    state["tests"] = True
+
+
+def _costs_of_test(line: str, state: DialectState) -> LineValues | None:
+    """The costs below that line, at the last step of the training; elsewhere the metrics of any line."""
+    if "tests" not in state or _COSTS.fullmatch(line) is None:
+        return parse_metrics_of_epoch(line, state)
+    del state["tests"]
+    step = position(axis_state(state))
+    return None if step is None else LineValues(step, _costs(line, "test/"))
+
+
+def _costs(text: str, data: str) -> dict[str, float]:
+    """Costs by name; what is behind the first number of one is `NAME 2` and so on."""
+    return parse_numbers(
+        (f"{data}{match[1]}" + (f" {number}" if number > 1 else ""), value)
+        for match in _COST.finditer(text)
+        for number, value in enumerate(match[2].rstrip(", ").split(", "), 1)
+    )
 
 
 def _darknet(line: str, state: DialectState) -> LineValues | None:
@@ -189,7 +231,12 @@ _KALDI_BYTES = re.compile(
     rb"verage [a-z -]{1,60} for '[\w.-]{1,60}'(?: for minibatches [\d-]{1,30})? is [-\d]"
 )
 
+_CONVNET_BYTES = re.compile(rb"\d\.\d{1,9}\.\.\. {1,8}[A-Za-z][\w.-]{0,40}: {1,4}[-\d]")
+_TESTS_BYTES = re.compile(rb"={8,80}Test output={8,80}")
+_COSTS_BYTES = LinearPattern(rb"(?m)^[A-Za-z][\w.-]{0,40}:  -?\d{1,9}\.\d{1,20}, \d{1,9}\.\d[^\n():]{0,200}$")
+
 _PARSERS = {
+    _CONVNET_BYTES: _convnet,
     _TACOTRON_BYTES: _tacotron,
     _VALIDATION_BYTES: _validation,
     _TUTORIAL_BYTES: _tutorial,
@@ -211,5 +258,7 @@ DIALECT = ConsoleDialect(
         # its step looks like the prefix of a task
         LineKind(pattern=_DARKNET_BYTES, parse=_darknet, with_prefixes=True, job_wide=True),
         *(LineKind(pattern=pattern, parse=parse) for pattern, parse in _PARSERS.items()),
+        LineKind(pattern=_TESTS_BYTES, parse=_tests),
+        LineKind(pattern=_COSTS_BYTES, parse=_costs_of_test),
     ),
 )

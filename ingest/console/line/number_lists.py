@@ -115,8 +115,8 @@ def listed_names(texts: tuple[str, ...]) -> dict[int, str]:
             signs = set(re.findall(r"[,/|]", match[2]))
             if of := match[1] or _metric_of_data(text[: match.start()], names):
                 names = [f"{of}/{name}" for name in names]  # `Loss(text/kernel): 0.4/0.1`
-            elif (of_data := _data_of_list(text[: match.start()], names)) is not None:
-                names = [f"{of_data} {name}" for name in names]  # `Val loss/acc: 0.5/0.8`
+            elif of := _data_of_list(text[: match.start()], names):
+                names = [f"{of} {name}" for name in names]  # `Val loss/acc: 0.5/0.8`
         else:
             continue
         if (
@@ -167,11 +167,11 @@ def _data_in_brackets(texts: tuple[str, ...], index: int) -> dict[int, str] | No
     return {index + at: match[1] for at, match in enumerate(pair) if match} if is_next else None
 
 
-def _data_of_list(text: str, names: list[str]) -> str | None:
+def _data_of_list(text: str, names: list[str]) -> str:
     """The word for data at the end of a text, if the names behind it say of none: `Val loss/acc`."""
     match = _DATA_AHEAD.search(text)
     if match is None or DATA_SPLIT.fullmatch(match[1]) is None or any(map(names_data, names)):
-        return None
+        return ""
     return match[1]
 
 

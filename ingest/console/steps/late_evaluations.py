@@ -22,7 +22,10 @@ def epoch_evaluated(step: int, state: dict[str, Any]) -> int:
     """The epoch of values of an evaluation that count nothing, below the heading of another one or not."""
     if state.get("announced", [None])[0] != step or has_steps(state):
         return step
-    trained = max(state.get(_TRAINED, -1), state.get("names at", -1))
+    trained = max((int(state[name]) for name in (_TRAINED, "names at") if name in state), default=None)
+    if trained is None:  # evaluations come before the training of their epoch
+        state[_IS_LATE] = False
+        return step
     is_second = step == trained + 1 and state.get(_FIRST) in (trained, step)
     is_late: bool = state.setdefault(_IS_LATE, is_second)
     return step - 1 if is_late and trained < step else step

@@ -95,3 +95,13 @@ def test_evaluations_of_an_epoch_stay_at_it_where_its_training_was_printed(
     text = "".join(epoch.format(n, f"val loss: 2.{n}\n" * (n % 2 == 0)) for n in range(1, 7))
     expected = [*range(1, 7)] if "{1}" not in epoch else [2, 4, 6]
     assert steps_of(read_log(tmp_path, text)) == {"train loss": [*range(1, 7)], "val loss": expected}
+
+
+def test_costs_of_batches_and_tests_of_cuda_convnet_are_read(tmp_path: Path) -> None:
+    batches = "{0}.1... logprob:  1.{0}, 0.{0} (1.1 sec)\n{0}.2... logprob:  1.{0}5, 0.{0}5 (1.2 sec)\n"
+    tests = "\n======================Test output======================\nlogprob:  2.{0}, 0.9{0} \n-----\n"
+    run = read_log(tmp_path, "".join((batches + tests).format(n) for n in (1, 2, 3)))
+    assert steps_of(run) == {
+        **{name: [1, 2, 3, 4, 5, 6] for name in ("logprob", "logprob 2", "seconds")},
+        **{name: [2, 4, 6] for name in ("test/logprob", "test/logprob 2")},
+    }

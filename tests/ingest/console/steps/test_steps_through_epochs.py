@@ -50,7 +50,7 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         ),
         {
             "Loss": [*range(0, 360000, 20000)],
-            **{name: [*range(40000, 360000, 60000)] for name in ("Average test loss", "Accuracy")},
+            **{name: [*range(40000, 360000, 60000)] for name in ("Average test loss", "test Accuracy")},
         },
     ),
     "an epoch that goes on through announced steps": (

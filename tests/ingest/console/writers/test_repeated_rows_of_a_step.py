@@ -123,3 +123,14 @@ def test_values_that_a_line_of_another_layout_rounds_are_the_same(tmp_path: Path
         f"Epoch {n} loss 0.12345{n} lr 0.1\nEpoch {n} loss 0.1235 acc 0.{n}\n" for n in range(1, 5)
     )
     assert set(values_of(text, tmp_path)) == {"loss", "lr", "acc"}
+
+
+def test_rows_of_more_steps_have_the_plain_name_where_all_of_a_log_is_known(tmp_path: Path) -> None:
+    text = "".join(
+        f"iteration {step}: loss 9.{step} on held data\n" * (step % 40 == 0)
+        + f"iter {step} loss 1.{step} lr 0.1\n"
+        for step in range(0, 90, 10)
+    )
+    values = values_of(text, tmp_path)
+    assert values["loss"] == [float(f"1.{step}") for step in range(0, 90, 10)]
+    assert values["loss{repeat=2}"] == [9.0, 9.4, 9.8]
