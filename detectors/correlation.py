@@ -57,12 +57,14 @@ class _Merge:
     """How two findings become one.
 
     `renamed`: the later one is the cause and gives its kind. `swapped`: the earlier one belongs to the later
-    one. `most_severe`: the merged finding is as severe as the more severe of the two.
+    one. `most_severe`: the merged finding is as severe as the more severe of the two; `states_both`: it has the
+    sentences of both and the advice of the later one, where that is the more severe.
     """
 
     renamed: bool = False
     swapped: bool = False
     most_severe: bool = False
+    states_both: bool = False
 
 
 def merge_correlated(findings: Iterable[Finding], run: RunData) -> list[Finding]:
@@ -154,7 +156,10 @@ def _evaluation(earlier: Finding, later: Finding, run: RunData) -> _Merge | None
     since = later.start_step - 2 * _spacing(later, run)
     caused = earlier.kind in _DEGRADING and of_training and since < earlier.start_step <= later.detected_step
     same_attempt = earlier.attempt == later.attempt
-    return _Merge() if caused and same_attempt and later.kind in _DEGRADED_EVALUATION else None
+    if not caused or not same_attempt or later.kind not in _DEGRADED_EVALUATION:
+        return None
+    # what is over for the training loss, or too little to matter, may still have damaged the model
+    return _Merge(most_severe=True, states_both=True)
 
 
 def _overflow(earlier: Finding, later: Finding, near: int) -> _Merge | None:
@@ -220,6 +225,8 @@ def _merged(earlier: Finding, later: Finding, merge: _Merge) -> Finding:
     mixture = {key: other.evidence[key] for key in _MIXTURE_EVIDENCE if key in other.evidence}
     if merge.renamed and earlier.kind is Kind.HIDDEN_NONFINITE:
         main = _exploded(earlier, later)
+    if merge.states_both and later.severity.rank > earlier.severity.rank:
+        main = replace(main, summary=f"{earlier.summary} {later.summary}", advice=later.advice)
     return replace(
         main,
         metric=earlier.metric,

@@ -130,3 +130,17 @@ def test_distant_events_stay_separate() -> None:
         "spike_fast",
         "loss_scale_collapse",
     ]
+
+
+@pytest.mark.parametrize("stays", [True, False])
+def test_an_evaluation_that_is_worse_since_a_rise_of_little_weight_gives_its_severity(stays: bool) -> None:
+    curve, at = loss(3), np.arange(0, N, 100)
+    curve[2002:2012] += 1.5
+    worse = np.where((at >= 2100) & (stays | (at < 2700)), 1.8, 1.0)
+    noise = 1 + 0.004 * np.random.default_rng(4).standard_normal(len(at))
+    alone, both = run(series("loss", curve)), (2.0 + 4.0 * (at / 100 + 2.0) ** -0.6) * worse * noise
+    assert one(alone).severity == "info"
+    finding = one(run(series("loss", curve), series("eval/loss", both, step=at)))
+    assert (finding.kind, finding.metric, finding.severity) == ("spike_fast", "loss", "warning")
+    assert finding.summary.startswith(f"{one(alone).summary} Evaluation loss eval/loss rose from")
+    assert finding.advice != one(alone).advice
