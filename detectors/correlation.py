@@ -39,12 +39,14 @@ _THRESHOLDS = CorrelationThresholds()
 _SPIKES = frozenset({Kind.SPIKE_FAST, Kind.SPIKE_SLOW, Kind.SPIKE_UNRECOVERED, Kind.DIVERGENCE})
 _LOSS_CHANGES = _SPIKES | {Kind.SUDDEN_DROP, Kind.OUTLIER_BATCH}
 _HANG_CAUSES = frozenset({Kind.DESYNC, Kind.GPU_FAULT})
+_GAIN_ROLES = (Role.ACCURACY, Role.REWARD)
 _TRAINING_ROLES = (Role.LOSS, Role.DATASET_LOSS, Role.GRAD_NORM)
 _DEGRADED_EVALUATION = _SPIKES | {Kind.NONFINITE, Kind.RESUME_ARTIFACT}
 _DEGRADING = _DEGRADED_EVALUATION | {Kind.OUTLIER_BATCH, Kind.MIXTURE_SHIFT, Kind.LOSS_SCALE_COLLAPSE}
 _CORRELATED_KINDS = _HANG_CAUSES | {
     Kind.LOSS_SCALE_COLLAPSE,
     Kind.HIDDEN_NONFINITE,
+    Kind.METRIC_COLLAPSE,
     Kind.MIXTURE_SHIFT,
     Kind.RESUME_ARTIFACT,
 }
@@ -129,6 +131,8 @@ def _merge_of(earlier: Finding, later: Finding, run: RunData) -> _Merge | None:
         return None
     if pair == {Kind.RESUME_ARTIFACT}:
         return _Merge(most_severe=True)  # a restart is one event, whatever it did not restore
+    if pair == {Kind.METRIC_COLLAPSE}:
+        return _lost_together(earlier, later)
     spacing = _spacing(earlier, run)
     near = max(_THRESHOLDS.near_steps, _THRESHOLDS.near_rows * spacing)
     if Kind.LOSS_SCALE_COLLAPSE in pair:
@@ -160,6 +164,12 @@ def _evaluation(earlier: Finding, later: Finding, run: RunData) -> _Merge | None
         return None
     # what is over for the training loss, or too little to matter, may still have damaged the model
     return _Merge(most_severe=True, states_both=True)
+
+
+def _lost_together(earlier: Finding, later: Finding) -> _Merge | None:
+    """Accuracies and rewards that fall at the same steps measure the same model."""
+    are_gains = all(role_of(SeriesKey(each.metric, each.labels)) in _GAIN_ROLES for each in (earlier, later))
+    return _Merge(most_severe=True) if are_gains and later.start_step <= earlier.detected_step else None
 
 
 def _overflow(earlier: Finding, later: Finding, near: int) -> _Merge | None:
