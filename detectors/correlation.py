@@ -59,8 +59,8 @@ class _Merge:
     """How two findings become one.
 
     `renamed`: the later one is the cause and gives its kind. `swapped`: the earlier one belongs to the later
-    one. `most_severe`: the merged finding is as severe as the more severe of the two; `states_both`: it has the
-    sentences of both and the advice of the later one, where that is the more severe.
+    one. `most_severe`: the merged finding is as severe as the more severe of the two. `states_both`: where
+    the later one is more severe, the sentences of both and its advice.
     """
 
     renamed: bool = False
