@@ -39,12 +39,14 @@ _THRESHOLDS = CorrelationThresholds()
 _SPIKES = frozenset({Kind.SPIKE_FAST, Kind.SPIKE_SLOW, Kind.SPIKE_UNRECOVERED, Kind.DIVERGENCE})
 _LOSS_CHANGES = _SPIKES | {Kind.SUDDEN_DROP, Kind.OUTLIER_BATCH}
 _HANG_CAUSES = frozenset({Kind.DESYNC, Kind.GPU_FAULT})
+_GAIN_ROLES = (Role.ACCURACY, Role.REWARD)
 _TRAINING_ROLES = (Role.LOSS, Role.DATASET_LOSS, Role.GRAD_NORM)
 _DEGRADED_EVALUATION = _SPIKES | {Kind.NONFINITE, Kind.RESUME_ARTIFACT}
 _DEGRADING = _DEGRADED_EVALUATION | {Kind.OUTLIER_BATCH, Kind.MIXTURE_SHIFT, Kind.LOSS_SCALE_COLLAPSE}
 _CORRELATED_KINDS = _HANG_CAUSES | {
     Kind.LOSS_SCALE_COLLAPSE,
     Kind.HIDDEN_NONFINITE,
+    Kind.METRIC_COLLAPSE,
     Kind.MIXTURE_SHIFT,
     Kind.RESUME_ARTIFACT,
 }
@@ -57,12 +59,14 @@ class _Merge:
     """How two findings become one.
 
     `renamed`: the later one is the cause and gives its kind. `swapped`: the earlier one belongs to the later
-    one. `most_severe`: the merged finding is as severe as the more severe of the two.
+    one. `most_severe`: the merged finding is as severe as the more severe of the two. `states_both`: where
+    the later one is more severe, the sentences of both and its advice.
     """
 
     renamed: bool = False
     swapped: bool = False
     most_severe: bool = False
+    states_both: bool = False
 
 
 def merge_correlated(findings: Iterable[Finding], run: RunData) -> list[Finding]:
@@ -127,6 +131,8 @@ def _merge_of(earlier: Finding, later: Finding, run: RunData) -> _Merge | None:
         return None
     if pair == {Kind.RESUME_ARTIFACT}:
         return _Merge(most_severe=True)  # a restart is one event, whatever it did not restore
+    if pair == {Kind.METRIC_COLLAPSE}:
+        return _lost_together(earlier, later)
     spacing = _spacing(earlier, run)
     near = max(_THRESHOLDS.near_steps, _THRESHOLDS.near_rows * spacing)
     if Kind.LOSS_SCALE_COLLAPSE in pair:
@@ -154,7 +160,16 @@ def _evaluation(earlier: Finding, later: Finding, run: RunData) -> _Merge | None
     since = later.start_step - 2 * _spacing(later, run)
     caused = earlier.kind in _DEGRADING and of_training and since < earlier.start_step <= later.detected_step
     same_attempt = earlier.attempt == later.attempt
-    return _Merge() if caused and same_attempt and later.kind in _DEGRADED_EVALUATION else None
+    if not caused or not same_attempt or later.kind not in _DEGRADED_EVALUATION:
+        return None
+    # what is over for the training loss, or too little to matter, may still have damaged the model
+    return _Merge(most_severe=True, states_both=True)
+
+
+def _lost_together(earlier: Finding, later: Finding) -> _Merge | None:
+    """Accuracies and rewards that fall at the same steps measure the same model."""
+    are_gains = all(role_of(SeriesKey(each.metric, each.labels)) in _GAIN_ROLES for each in (earlier, later))
+    return _Merge(most_severe=True) if are_gains and later.start_step <= earlier.detected_step else None
 
 
 def _overflow(earlier: Finding, later: Finding, near: int) -> _Merge | None:
@@ -220,6 +235,8 @@ def _merged(earlier: Finding, later: Finding, merge: _Merge) -> Finding:
     mixture = {key: other.evidence[key] for key in _MIXTURE_EVIDENCE if key in other.evidence}
     if merge.renamed and earlier.kind is Kind.HIDDEN_NONFINITE:
         main = _exploded(earlier, later)
+    if merge.states_both and later.severity.rank > earlier.severity.rank:
+        main = replace(main, summary=f"{earlier.summary} {later.summary}", advice=later.advice)
     return replace(
         main,
         metric=earlier.metric,

@@ -26,12 +26,13 @@ from holter.detectors.evaluation.train_loss import (
 )
 from holter.detectors.formatting import figure
 from holter.detectors.incremental import Checkpoint, IncrementalState, ScanCheckpoints
+from holter.detectors.loss.announced_changes import AnnouncedChangeThresholds, find_announced_change
 from holter.detectors.loss.excursions.segment import AttemptSegment, split_attempts
 from holter.detectors.loss.precursors import Precursors, PrecursorThresholds, find_precursors
 from holter.detectors.positions import position_of, rows_up_to
 from holter.detectors.thresholds import Thresholds
 from holter.roles import Role, role_of
-from holter.types import Finding, Kind, RunData, Series, reference_to
+from holter.types import Finding, Kind, RunData, Series, Severity, reference_to
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +49,8 @@ class EvaluationThresholds(Thresholds):
     """When the training loss counts as having risen as well."""
     precursors: PrecursorThresholds = PrecursorThresholds()
     """How a planned change of the learning rate changes the evidence."""
+    announced: AnnouncedChangeThresholds = AnnouncedChangeThresholds()
+    """Which logged changes announce a rise."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -142,6 +145,7 @@ class EvaluationDetector:
         training = compare_with_training_loss(
             run, rise.attempt, good_step, detected, self.thresholds.training
         )
+        announced = find_announced_change(run, rise.attempt, good_step, detected, self.thresholds.announced)
         peak = float(detection.segment.value[outcome.peak])
         back = None if outcome.back is None else detection.step(outcome.back)
         also = [_reference_to_rise(other) for other in others]
@@ -155,7 +159,7 @@ class EvaluationDetector:
             peak_step=detection.step(outcome.peak),
             end_step=back,
             classified_step=None if outcome.classified is None else detection.step(outcome.classified),
-            severity=outcome.severity,
+            severity=outcome.severity if announced is None else _severity_if_announced(outcome),
             confidence=float(1 - self.thresholds.doubt / min(max(rise.strength, 1.0), 1e6) ** 2),
             summary=_summary(detection, start, peak, back, training),
             advice=_advice(outcome.kind, good_step, back is not None, training),
@@ -238,6 +242,12 @@ def _scan_incrementally(
 
 def _evidence_weight(segment: AttemptSegment, precursors: Precursors, sensitivity: float) -> EvidenceWeight:
     return lambda first, stop: sensitivity * precursors.factor(segment, first, stop)
+
+
+def _severity_if_announced(outcome: RiseOutcome) -> Severity:
+    """A rise that a logged change announced is information once it is back, or while it may come back."""
+    lasts = outcome.back is None and outcome.kind not in (Kind.SPIKE_FAST, Kind.SPIKE_SLOW)
+    return outcome.severity if lasts else Severity.INFO
 
 
 def _reference_to_rise(detection: EvaluationDetection) -> dict[str, object]:

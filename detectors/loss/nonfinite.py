@@ -37,6 +37,8 @@ class NonfiniteThresholds(Thresholds):
     """Points after which a loss scale has been found."""
     scale_halvings: int = 33
     """Overflows before that which are not reported: a scale starts at up to 2^32 and is halved at each."""
+    unlogged_halvings: int = 16
+    """Steps that the same takes where no loss scale is logged: PyTorch's and DeepSpeed's start at 2^16."""
     skipped_steps: int = 3
     """Overflows of the gradient norm in sequence, at least, once the loss scale has been found: loss scaling
     skips one or two steps now and then. Fewer that do not reach the loss are information."""
@@ -141,27 +143,31 @@ class NonfiniteDetector:
         for series in (run.series[key] for key in groups if role_of(key) is Role.GRAD_NORM):
             for group in groups[series.key].get(attempt, ()):
                 step, value_name = _steps_and_value_name(series, attempt, group)
-                required = self._required_overflows(
-                    scales, attempt, int(step[group.first]), points_before=group.first
-                )
+                required = self._required_overflows(scales, attempt, step, points_before=group.first)
                 yield self._group(series, step, group, value_name, required=required)
 
     def _required_overflows(
-        self, scales: list[Series], attempt: int, step: int, *, points_before: int
+        self, scales: list[Series], attempt: int, steps: IntArray, *, points_before: int
     ) -> int:
-        """How many nonfinite gradients it takes to report them.
+        """How many nonfinite gradients it takes to report them, at an attempt's steps [n].
 
         A scaled loss finds its scale by letting gradients overflow: halving after halving at first, now and
         then for a step or two later on.
         """
+        is_found = points_before >= self.thresholds.scale_found_points
+        step, is_logged = int(steps[points_before]), False
         for scale in scales:
             stop = int(np.searchsorted(scale.attempt, attempt + 1))
             first = int(np.searchsorted(scale.attempt, attempt))
             row = first + int(np.searchsorted(scale.step[first:stop], step, side="right")) - 1
             if row >= first and scale.value[row] > 1:
-                is_found = points_before >= self.thresholds.scale_found_points
                 return self.thresholds.skipped_steps if is_found else self.thresholds.scale_halvings
-        return 1
+            is_logged = is_logged or stop > first
+        if is_found or is_logged:
+            return 1
+        # two at least, so that the logging interval is known
+        interval = max(int(steps[1] - steps[0]), 1) if len(steps) > 1 else 1
+        return max(self.thresholds.unlogged_halvings // interval + 1, 2)
 
     def _group(
         self, series: Series, step: IntArray, group: PointGroup, value_name: str | None, *, required: int

@@ -245,10 +245,13 @@ class BreakScan:
             return None
         held = before.best_spell
         move = highest - held.level
-        is_below = highest < held.lowest and -move * self.sensitivity > limits.noises * held.noise
-        if is_below and self._is_loss(highest, held.level, before.low):
-            return self._broken(BreakShape.COLLAPSE, before, block, last_row, held.level, move, held.noise)
-        return None
+        if highest >= held.lowest or not self._is_loss(highest, held.level, before.low):
+            return None
+        # the best spell of a level that wanders is calm by chance, as one of a mean of the latest episodes
+        noise = max(held.noise, before.noise(-1.0))
+        if -move * self.sensitivity <= limits.noises * noise:
+            return None
+        return self._broken(BreakShape.COLLAPSE, before, block, last_row, held.level, move, noise)
 
     def _is_loss(self, highest: float, reference: float, low: float) -> bool:
         """Whether blocks that are nowhere above `highest` have lost much of a level that was reached from

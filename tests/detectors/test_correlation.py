@@ -130,3 +130,39 @@ def test_distant_events_stay_separate() -> None:
         "spike_fast",
         "loss_scale_collapse",
     ]
+
+
+@pytest.mark.parametrize("stays", [True, False])
+def test_an_evaluation_that_is_worse_since_a_rise_of_little_weight_gives_its_severity(stays: bool) -> None:
+    curve, at = loss(3), np.arange(0, N, 100)
+    curve[2002:2012] += 1.5
+    worse = np.where((at >= 2100) & (stays | (at < 2700)), 1.8, 1.0)
+    noise = 1 + 0.004 * np.random.default_rng(4).standard_normal(len(at))
+    alone, both = run(series("loss", curve)), (2.0 + 4.0 * (at / 100 + 2.0) ** -0.6) * worse * noise
+    assert one(alone).severity == "info"
+    finding = one(run(series("loss", curve), series("eval/loss", both, step=at)))
+    assert (finding.kind, finding.metric, finding.severity) == ("spike_fast", "loss", "warning")
+    assert finding.summary.startswith(f"{one(alone).summary} Evaluation loss eval/loss rose from")
+    assert finding.advice != one(alone).advice
+
+
+def lost_at(row: int, scale: float, seed: int) -> np.ndarray:
+    """Something that is learned, and of which four fifths are lost."""
+    at, noise = np.arange(1200), 0.01 * np.random.default_rng(seed).standard_normal(1200)
+    value: np.ndarray = scale * ((1 - np.exp(-at / 150)) * np.where(at < row, 1.0, 0.2) + noise)
+    return value
+
+
+def test_accuracies_and_rewards_that_are_lost_together_are_one_event() -> None:
+    accuracy, f1 = (
+        series("val/accuracy", lost_at(800, 0.9, 0)),
+        series("train/accuracy", lost_at(800, 0.7, 1)),
+    )
+    finding = one(run(accuracy, f1, series("train/reward", lost_at(800, 60.0, 2))))
+    assert (finding.kind, finding.severity, len(finding.evidence["also"])) == (
+        "metric_collapse",
+        "warning",
+        2,
+    )
+    apart = find(run(accuracy, series("train/accuracy", lost_at(1000, 0.7, 1))))
+    assert [each.metric for each in apart] == ["val/accuracy", "train/accuracy"]

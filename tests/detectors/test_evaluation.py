@@ -154,6 +154,20 @@ def test_a_restart_that_evaluates_worse_is_a_resume_artifact() -> None:
     assert (finding.kind, finding.attempt, finding.start_step) == (Kind.RESUME_ARTIFACT, 1, 20_000)
 
 
+@pytest.mark.parametrize(("lasts", "severity"), [(False, "info"), (True, "warning")])
+def test_a_rise_after_a_warm_restart_of_the_learning_rate_is_information_unless_it_stays(
+    lasts: bool, severity: str
+) -> None:
+    at, value = np.arange(30_000), evaluated(noise=0.004)
+    rate = 3e-4 * (0.5 + 0.5 * np.cos(np.pi * (at % 10_000) / 10_000)) + 1e-6
+    value[40:] += 0.4 if lasts else 0.4 * np.exp(-np.arange(20) / 2)
+    evaluation = series("eval/loss", value, step=EVERY * np.arange(60))
+    (finding,) = find(run(series("lr", rate), evaluation))
+    assert (finding.start_step, finding.severity) == (20_000, severity)
+    (finding,) = find(run(series("lr", 1e-4 + 0 * rate), evaluation))
+    assert (finding.start_step, finding.severity) == (20_000, "warning")
+
+
 def test_a_planned_warm_restart_of_the_learning_rate_explains_a_worse_evaluation() -> None:
     at = np.arange(30_000)
     rate = 3e-4 * (0.5 + 0.5 * np.cos(np.pi * (at % 10_000) / 10_000)) + 1e-6

@@ -228,6 +228,14 @@ def test_a_reward_that_was_good_for_a_moment_has_not_collapsed() -> None:
     assert found(run(series("reward", held_for(0, 24)))) == []
 
 
+@pytest.mark.parametrize("seed", [1, 3, 7])
+def test_a_mean_of_the_latest_episodes_that_wanders_has_not_collapsed(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    total = np.cumsum(random.binomial(1, 0.2, 6000) * random.exponential(1.0, 6000))
+    means = (total[120:] - total[:-120]) / 120
+    assert found(run(series("rollout/ep_rew_mean", means))) == []
+
+
 def test_the_level_that_a_collapse_reached_is_that_of_most_points() -> None:
     value = np.random.default_rng(1).standard_normal(240) - 5.0
     value[210:214] = -30.0, -160.0, -150.0, -170.0

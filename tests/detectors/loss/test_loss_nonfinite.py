@@ -81,6 +81,14 @@ class TestGradientNorms:
         first = range(16)
         assert detect_all(run_with(norm=dict.fromkeys(first, INF), loss_scale=scale(*first))) == []
 
+    def test_the_search_for_a_scale_that_is_not_logged_is_ordinary_for_sixteen_steps(self) -> None:
+        assert detect_all(run_with(norm=dict.fromkeys((0, 1, 2, 5, 40), INF))) == []
+        (finding,) = detect_all(run_with(norm=dict.fromkeys(range(POINTS), NAN)))
+        assert (finding.start_step, finding.detected_step) == (0, 16)
+        assert finding.severity is Severity.CRITICAL
+        (finding,) = detect_all(run_with(norm={3: NAN}, loss_scale=np.ones(POINTS)))
+        assert finding.start_step == 3
+
     def test_lasting_overflows_of_a_scaled_loss_are_detected(self) -> None:
         steps = range(500, POINTS)
         (finding,) = detect_all(run_with(norm=dict.fromkeys(steps, INF), loss_scale=scale(*steps)))
