@@ -176,7 +176,8 @@ def _records_of_text(source: Source, stream: BinaryIO) -> Iterator[Batch | Unrea
         with file_task(source.path, "read", start=stream.tell()):
             record = next(records, None)
         if is_first and isinstance(reader, ConsoleReader):
-            is_first = reader.begins_late and record is not None
+            has_points = isinstance(record, Batch) and record.points > 0
+            is_first = record is not None and (reader.begins_late or not has_points)
             if not is_first and (state := reader.state_with_lengths()):
                 stream.seek(begin)
                 reader, held = source.format.reader(name, state), []

@@ -13,7 +13,7 @@ LENGTH_UNKNOWN, LENGTH_FOUND, LENGTH_KNOWN = "length unknown", "length found", "
 """What is known of the length of epochs in a text that begins in a later one.
 
 It is unknown until the next epoch; then it is found, but too late for the steps of the first one. A reader of
-a complete text may begin again with it; see `first_epochs`.
+a complete text may begin again with it.
 """
 RATES_ABOVE = "rates above"
 """What is known while no step is below the rates of an epoch; see `rates_of_epochs`."""

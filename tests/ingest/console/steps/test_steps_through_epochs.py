@@ -391,3 +391,11 @@ def test_steps_that_count_through_all_epochs_stay_where_a_text_begins_in_a_later
 def test_a_text_of_nothing_but_a_part_of_a_later_epoch_is_at_the_printed_steps(tmp_path: Path) -> None:
     text = "".join(f"Epoch[5] Batch [{20 * n}] loss={n}.5\n" for n in range(1, 9))
     assert steps_of(read_log(tmp_path, text))["loss"] == [20 * n for n in range(1, 9)]
+
+
+def test_settings_above_the_first_record_change_nothing_of_a_text_that_begins_in_a_later_epoch(
+    tmp_path: Path,
+) -> None:
+    text = "".join(f"Epoch {e} step {b}, loss {e}.{b}\n" for e in (5, 6) for b in (20, 40))
+    run = read_log(tmp_path, f"{OPENING}lr: 0.1\n{text}")
+    assert steps_of(run)["loss"] == [220, 240, 260, 280]
