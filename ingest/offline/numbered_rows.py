@@ -26,7 +26,7 @@ from holter.ingest.console.line.line_counters import Counter as Counts
 from holter.ingest.console.line.line_settings import has_settings, is_setting
 from holter.ingest.console.line.line_shapes import LineShape
 from holter.ingest.console.line.line_tokens import split_numbers
-from holter.ingest.console.line.line_words import BEFORE_MESSAGE, DATA_SPLIT
+from holter.ingest.console.line.line_words import BEFORE_MESSAGE, DATA_SPLIT, STOP_WORDS
 from holter.ingest.console.line.shape_reader import shape_of
 from holter.ingest.console.text.prefixes import strip_prefixes
 from holter.ingest.csv.csv_log import CsvLog
@@ -285,9 +285,13 @@ def _without_ends(lines: Sequence[str], delimiter: str) -> list[str]:
 
 
 def _stated_names(lines: Sequence[str]) -> list[str]:
-    """The words of a header above columns, with or without a sign before them; nothing if there is none."""
+    """The words of a header above columns, with or without a sign before them; nothing if there is none.
+
+    Those of a sentence are none: `saved to disk`.
+    """
     names = lines[0].strip("# ").translate(BETWEEN_COLUMNS).split()
-    return [] if any(map(is_number, names)) else names
+    is_sentence = not STOP_WORDS.isdisjoint(names) and not any(map(is_metric_name, names))
+    return [] if is_sentence or any(map(is_number, names)) else names
 
 
 def _columns(lines: Sequence[str]) -> Cells:
