@@ -105,8 +105,10 @@ def _guessed(file: Path, lines: Format) -> Format | None:
         if _has_points(file, records):
             return records
     results = ResultsOfLaunches(lines)
-    if not _has_points(file, lines) and _has_points(file, results, _is_of_launch):
-        return results  # else each launch would be a row of a training
+    if not _has_points(file, lines) and (
+        _has_points(file, results, _is_of_launch) or _has_points(file, results, steps=_SEVERAL)
+    ):
+        return results  # else each launch or evaluation would be a row of a training
     is_table = table.sniff(PurePath("table.csv"), _head(file))
     tables: list[Format] = [UnevenTables(lines), rows, table] if is_table else [rows]
     guesses = (
