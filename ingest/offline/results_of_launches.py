@@ -85,8 +85,8 @@ def _launches(lines: Sequence[str]) -> Iterator[Sequence[str]]:
 def _numbered_evaluations(lines: Sequence[str]) -> bytes:
     """The lines with a step above the first heading of each round of evaluations; nothing without several.
 
-    A round ends where data are evaluated again: `evaluate:dev`, `evaluate:test`, `evaluate:dev`. Metrics above
-    the first heading, or several times below one, may be those of a training.
+    A round ends where data are evaluated again: `evaluate:dev`, `evaluate:test`, `evaluate:dev`. Metrics
+    above the first heading, or several times below one, may be those of a training.
     """
     numbered: list[str] = []
     evaluated: set[str] = set()
