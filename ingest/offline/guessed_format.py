@@ -111,8 +111,10 @@ def _guessed(file: Path, lines: Format, *, are_lines_empty: bool = False) -> For
             return records
     results = ResultsOfLaunches(lines)
     has_lines = not are_lines_empty and _has_points(file, lines)
-    if not has_lines and _has_points(file, results, _is_of_launch):
-        return results  # else each launch would be a row of a training
+    if not has_lines and (
+        _has_points(file, results, _is_of_launch) or _most_steps(file, results) == _SEVERAL
+    ):
+        return results  # else each launch or evaluation would be a row of a training
     is_table = table.sniff(PurePath("table.csv"), _head(file))
     tables: list[Format] = [UnevenTables(lines), rows, table] if is_table else [rows]
     guesses = (

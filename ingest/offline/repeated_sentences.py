@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from holter.ingest.console.line.cached_shapes import shape_of
+from holter.ingest.console.line.improvements import improvement
 from holter.ingest.console.line.line_tokens import split_numbers
 from holter.ingest.metric_names import is_metric_name
 
@@ -35,7 +36,9 @@ def numbered_sentences(lines: Sequence[str]) -> bytes:
             continue
         is_begun = rows.start > 0 and _metrics_of(texts[rows.start - 1]) == names
         for row in range(rows.start - is_begun, rows.stop):
-            numbered.append(f"step: {seen[names]}, {lines[row].lstrip()}\n")
+            found = improvement(lines[row])
+            stated = lines[row].lstrip() if found is None else f"best/{found.name}: {found.value}"
+            numbered.append(f"step: {seen[names]}, {stated}\n")
             seen[names] += 1
     return "".join(numbered).encode()
 

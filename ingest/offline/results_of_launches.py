@@ -21,7 +21,7 @@ from holter.ingest.console.line.data_names import is_of_evaluation
 from holter.ingest.console.line.evaluation_names import metric_name
 from holter.ingest.console.line.line_settings import is_setting
 from holter.ingest.console.line.line_shapes import measured_values
-from holter.ingest.console.line.line_tokens import split_numbers
+from holter.ingest.console.line.line_tokens import split_numbers, template_of
 from holter.ingest.console.line.line_words import BEFORE_MESSAGE
 from holter.ingest.console.line.names_of_rows import text_before
 from holter.ingest.metric_names import is_metric_name
@@ -85,23 +85,36 @@ def _launches(lines: Sequence[str]) -> Iterator[Sequence[str]]:
 def _numbered_evaluations(lines: Sequence[str]) -> bytes:
     """The lines with a step above the first heading of each round of evaluations; nothing without several.
 
-    A round ends where data are evaluated again: `evaluate:dev`, `evaluate:test`, `evaluate:dev`.
+    A round ends where data are evaluated again: `evaluate:dev`, `evaluate:test`, `evaluate:dev`. Metrics
+    above the first heading, or several times below one, may be those of a training.
     """
     numbered: list[str] = []
     evaluated: set[str] = set()
+    measured: set[int] = set()
     rounds = 0
     for line in lines:
         data = heading_data(line) if len(line) <= _LONGEST else None
-        if data == "" and rounds:
-            return b""  # what is below is of a training
+        layout = _layout_of_metrics(line) if data is None else 0
+        if (data == "" and rounds) or (layout and (layout in measured or not rounds)):
+            return b""  # of a training
         if data and (data in evaluated or not rounds):
             evaluated.clear()
             numbered.append(f"step: {rounds}")
             rounds += 1
         if data:
             evaluated.add(data)
+            measured.clear()
+        elif layout:
+            measured.add(layout)
         numbered.append(line)
     return "\n".join((*numbered, "")).encode() if rounds >= _LEAST_ROUNDS else b""
+
+
+def _layout_of_metrics(line: str) -> int:
+    """A number for the texts of a line with a metric; 0 for others."""
+    parts = split_numbers(line) if len(line) <= _LONGEST else []
+    names = [field.name for field in shape_of_line(parts).metrics] if len(parts) > 1 else []
+    return template_of(parts) if any(is_metric_name(name) and not is_setting(name) for name in names) else 0
 
 
 def _results(lines: Sequence[str]) -> list[tuple[str, float]]:

@@ -21,6 +21,7 @@ from holter.ingest.console.line.line_fields import number_fields
 from holter.ingest.console.line.line_tokens import split_numbers
 from holter.ingest.console.line.line_words import DATA_SPLIT
 from holter.ingest.console.line.number_field import NumberField
+from holter.ingest.console.line.number_names import counts
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.offline.counted_lines import (
     LEAST_LINES,
@@ -392,7 +393,7 @@ def _names_above(lines: Sequence[str], first: int, count: int) -> dict[int, str]
     """The names of the numbers of a row that the line above it states, or the one above a rule.
 
     They are as many as the cells of the row, but for what both lines begin with and for a last column of
-    remarks, which begins behind the row.
+    remarks, which begins behind the row. Words with nothing but blanks between are names if one is known.
     """
     row, above = lines[first].rstrip(), lines[max(first - 1, 0)]
     if first > 1 and above and not any(map(str.isalnum, above)):
@@ -406,10 +407,15 @@ def _names_above(lines: Sequence[str], first: int, count: int) -> dict[int, str]
             while names and cells and names[0] == cells[0]:
                 del names[0], cells[0]
             fits = 0 < len(names) == len(cells) <= count and all(map(is_number, cells))
-            is_known = of_names is of_cells or any(map(is_metric_name, names))
+            is_known = of_names is of_cells is not _SPACES or any(map(_is_of_table, names))
             if fits and is_known and all(map(_NAME.fullmatch, names)) and not any(map(is_number, names)):
                 return dict(enumerate(names, count - len(cells)))
     return {}
+
+
+def _is_of_table(name: str) -> bool:
+    """Whether a word is the name of a column, and no word of a sentence: it counts or is a metric."""
+    return is_metric_name(name) or (bool(name.strip()) and counts(name))
 
 
 def _names(form: _Form, above: Mapping[int, str]) -> list[str]:

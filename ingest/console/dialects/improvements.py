@@ -6,7 +6,7 @@ from holter.ingest.console.dialect import DialectState, LineKind, LineValues
 from holter.ingest.console.headings.training_sections import section_labels
 from holter.ingest.console.line.cached_shapes import shape_of_line
 from holter.ingest.console.line.evaluation_names import best_of, name_of_best
-from holter.ingest.console.line.improvements import CHANGED, NUMBER, improvement
+from holter.ingest.console.line.improvements import CHANGED, IMPROVING, NEW_BEST, NUMBER, improvement
 from holter.ingest.console.line.line_counters import Counter
 from holter.ingest.console.line.line_settings import is_setting
 from holter.ingest.console.line.line_tokens import split_numbers, value_of
@@ -39,6 +39,8 @@ def _step(ahead: str, state: DialectState) -> int | None:
 
 
 IMPROVEMENTS = LineKind(
-    pattern=LinearPattern(rf"(?i)[a-z\d]{CHANGED}{NUMBER}".encode()), parse=_improved, any_program=True
+    pattern=LinearPattern(rf"(?i)(?:[a-z\d](?:{CHANGED}|{NEW_BEST})|{IMPROVING}){NUMBER}".encode()),
+    parse=_improved,
+    any_program=True,
 )
 """Lines of a metric that improved, with its old and its new value."""

@@ -10,7 +10,8 @@ import re
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
 from holter.ingest.console.dialects.flower_history import HISTORY
 from holter.ingest.console.line.line_counters import Counter
-from holter.ingest.console.plain.plain_line import axis_state, parse_metrics_of_epoch
+from holter.ingest.console.plain.metrics_of_epoch import parse_metrics_of_epoch
+from holter.ingest.console.plain.plain_line import axis_state
 from holter.ingest.console.search.pattern_search import LinearPattern
 from holter.ingest.console.steps.evaluation_steps import evaluation_step
 from holter.ingest.console.steps.step_axis import note_heading, position, training_step

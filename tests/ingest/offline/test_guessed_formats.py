@@ -436,7 +436,7 @@ def test_sentences_about_a_metric_in_a_row_are_counted(tmp_path: Path) -> None:
         for n in range(6)
     )
     run = read_log(tmp_path, text)
-    assert steps_of(run) == {"New best score": [*range(7)]}
+    assert steps_of(run) == {"best/dev_loss": [*range(7)]}
 
 
 def test_a_limit_with_a_name_is_no_value(tmp_path: Path) -> None:

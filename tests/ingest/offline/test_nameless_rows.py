@@ -34,3 +34,15 @@ def test_a_second_number_of_such_rows_is_read_as_well(tmp_path: Path) -> None:
 def test_numbers_in_any_order_are_not_read(tmp_path: Path) -> None:
     mixed = [CURVE[(3 * place) % 10] for place in range(10)]
     assert {*steps_of(read_log(tmp_path, text_of("[{at}/200]  {number}\n", mixed)))} == {"test accuracy"}
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["<module 'net' from 'a.pyd'>", "saved to disk", "2022-05-09 19:29:16 - copied from '/data/x.npy'"],
+)
+@pytest.mark.parametrize("between", ["\t", " ", ", "])
+def test_words_of_a_line_above_columns_are_no_names_of_these(tmp_path: Path, line: str, between: str) -> None:
+    logger = "2022-05-09 19:29:18 - " if line.startswith("2022") else ""
+    rows = "".join(f"{logger}{n}{between}{k}{between}0.{9 - n}{k}4183\n" for n in range(4) for k in range(6))
+    found = {*steps_of(read_log(tmp_path, f"{line}\n{rows}"))}
+    assert found - {"epoch"} == {"column 3"}

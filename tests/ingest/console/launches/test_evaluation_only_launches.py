@@ -167,6 +167,23 @@ def test_evaluations_below_their_headings_are_numbered_where_nothing_counts(
         assert all(steps[name] == [0, 1, 2, 3] for name in names)
 
 
+@pytest.mark.parametrize("heading", ["--- Evaluate {0} ---", "evaluate:{0}", "{0} results:"])
+def test_rows_of_evaluations_alone_are_of_the_data_in_their_headings(tmp_path: Path, heading: str) -> None:
+    blocks = (
+        f"{heading.format(data)}\nbleu: {n}.51\nchrf: 1{n}.2\n"
+        for n in range(1, 5)
+        for data in ("dev", "test")
+    )
+    names = [f"{data}/{name}" for data in ("dev", "test") for name in ("bleu", "chrf")]
+    assert steps_of(read_log(tmp_path, "".join(blocks))) == {name: [0, 1, 2, 3] for name in names}
+
+
+def test_rows_of_a_training_with_evaluations_between_are_not_numbered_by_these(tmp_path: Path) -> None:
+    blocks = (f"loss: 0.{9 - n}1\nloss: 0.{9 - n}\n--- Evaluate test ---\nacc: 0.{n}\n" for n in range(1, 5))
+    steps = steps_of(read_log(tmp_path, "".join(blocks)))
+    assert steps["loss"] == [*range(8)]
+
+
 def test_values_of_a_training_between_evaluations_are_not_numbered_with_them(tmp_path: Path) -> None:
     blocks = (
         f"note {n}\n--- Evaluate test ---\nabout: {n}\nacc: 0.{n}\n--- Train ---\nacc: 0.{n + 3}\nend {n}\n"

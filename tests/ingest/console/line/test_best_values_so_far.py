@@ -111,3 +111,24 @@ def test_a_tagged_line_of_an_epoch_that_is_over_repeats_the_best_values(tmp_path
     run = read_log(tmp_path, rows + "[BEST] Epoch #4: loss=0.5\n")
     assert run.attempts == 1
     assert steps_of(run) == {"loss": [*range(1, 7)], "best/loss": [4]}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Metric {0} improved by 0.010 >= min_delta = 0.0. New best score: 0.{1}1",
+        "Metric {0} improved. New best score: 0.{1}1",
+        "Model is improving {0}: 0.{2}1 --> 0.{1}1.",
+        "The network improves {0}: inf ==> 0.{1}1",
+    ],
+)
+def test_the_metric_that_improved_names_the_new_best_value(tmp_path: Path, line: str) -> None:
+    line = f"[2021-03-01 10:00:00,120 INFO] {line}"
+    text = "".join(
+        f"Step {n}00: loss 0.{9 - n}\n{line.format('dev_nll', 9 - n, 10 - n)}\n" for n in range(1, 6)
+    )
+    run = read_log(tmp_path, text)
+    steps = [*range(100, 600, 100)]
+    assert steps_of(run) == {"loss": steps, "best/dev_nll": steps}
+    best = run.data.series[SeriesKey("best/dev_nll")].value.tolist()
+    assert best == [0.81, 0.71, 0.61, 0.51, 0.41]
