@@ -71,6 +71,8 @@ from holter.ingest.console.steps.parts_of_epochs import count_fraction, count_pa
 from holter.ingest.console.steps.rates_of_epochs import repeats_rates
 from holter.ingest.console.steps.recurrence import recurring_values
 from holter.ingest.console.steps.round_steps import (
+    client_step,
+    end_round,
     is_in_round,
     is_within_announced,
     note_named_client,
@@ -155,7 +157,8 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
     if shape.is_record and not shape.split:
         counts = as_epoch(counts, axis)
         name_stage(_stage_of(shape, numbers), axis)
-        enter_section(counts, axis)
+        if not shape.client:  # clients count the epochs of each round anew
+            enter_section(counts, axis)
     if shape.about is not None or "epoch about" in axis:
         note_epoch_about(shape, counts, axis)
     if not shape.is_record:
@@ -181,10 +184,14 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
     is_late = shape.may_be_late and is_passed(counts, axis)
     if is_late:
         step = counts[Counter.STEP][0]
+    elif split:
+        step = evaluation_step(counts, split, names, axis)
+    elif shape.client and counts.keys() == {Counter.EPOCH} and not has_steps(axis):
+        step = client_step(shape.client, counts[Counter.EPOCH][0], axis)
     else:
-        step = (
-            evaluation_step(counts, split, names, axis) if split else training_step(counts, axis, shape.kind)
-        )
+        step = training_step(counts, axis, shape.kind)
+    if shape.is_round and not split and Counter.OTHER in counts:
+        end_round(counts[Counter.OTHER][0], axis)
     if step is None and not counts:
         # `eval_loss: 0.5, epoch: 0.4`
         is_at_last = fraction is not None or all(is_of_evaluation(field.name) for field in shape.metrics)
