@@ -43,6 +43,11 @@ _NUMBERED = re.compile(
     rf"(?=\s{{0,8}}(?:[:|=>-]|$)|\s{{1,8}}(?:{ALL_DATA}|(?:local )?epoch)\b)"
 )
 """A client with its number as one word, before data, an epoch or a sign: `Client3 Test => Loss: 0.5`."""
+_OF_ROUND = re.compile(
+    r"(?:^|[^\w.-])((?i:[a-z][a-z_-]{0,30}\d{1,6})) (?:has )?[a-z]{2,12}(?:ed|ent|s|ing) "
+    r"(?:its |the )?(?:local )?round[ #:]{1,3}$"
+)
+"""One of those that take part in a round, before what it did: `node03 submitted round 2: loss 0.5`."""
 _OF_WRITER = frozenset({"", "train", "training"})
 """What may be before the word for a writer."""
 _PART_OF_LINE = re.compile(
@@ -55,6 +60,8 @@ def subject_of(texts: tuple[str, ...]) -> tuple[str, str] | None:
     """What a line says that it is about, if it is one of several things with names."""
     if (numbered := _NUMBERED.match(texts[0])) is not None:
         return (numbered[1].lower(), str(int(numbered[2])))
+    if (member := _OF_ROUND.search(texts[0])) is not None:
+        return ("client", member[1])
     if (tag := _TAG.match(texts[0])) is not None:
         return ("training", tag[1])
     if (logger := logger_line(texts)) is not None:

@@ -145,6 +145,17 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         )
         for where, heading in {"below their round": "-- Round {0} --\n", "without a round": ""}.items()
     },
+    "members of a round behind what a launcher prints of them": (
+        "".join(
+            f"== ROUND {n} / 4 ==\n"
+            + "".join(
+                f" > Starting node0{c}... node0{c} submitted round {n - 1}: local MAE 0.{c}{n}, rows sent {c}\n"
+                for c in (2, 1)
+            )
+            for n in N
+        ),
+        {f"local MAE/client=node0{c}": [*N] for c in (1, 2)},
+    ),
     "clients of rounds without names": (
         "".join(
             f"| Global Round : {n} | Local Epoch : {epoch} | [{batch}/200 ({batch}%)]\tLoss: 2.{client}\n"
