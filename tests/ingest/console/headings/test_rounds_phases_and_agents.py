@@ -149,7 +149,7 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(
             f"== ROUND {n} / 4 ==\n"
             + "".join(
-                f" > Starting node0{c}... node0{c} submitted round {n - 1}: local MAE 0.{c}{n}, rows sent {c}\n"
+                f" > Starting node0{c}... node0{c} submitted round {n - 1}: local MAE 0.{c}{n}, rows {c}\n"
                 for c in (2, 1)
             )
             for n in N
