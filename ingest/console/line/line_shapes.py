@@ -91,6 +91,12 @@ class LineShape:
     """A number that would count is measured, as its fraction shows: `step = 0.9`."""
 
     @property
+    def client(self) -> str:
+        """The number of the client that it names as one word, "" if it names none: `Client3 Test => `."""
+        word, name = self.about or ("", "")
+        return name if word == "client" and name.isdecimal() else ""
+
+    @property
     def is_of_all(self) -> bool:
         """Whether it evaluates what several trained in a round: `Round 2 - test loss: 0.5`."""
         is_evaluated = bool(self.split) or self.is_of_evaluation

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.line.line_words import (
+    ALL_DATA,
     COUNTED_ROWS,
     DATA_SPLIT,
     INDEX_WORDS,
@@ -38,6 +39,16 @@ _TAG = re.compile(
     r"([A-Za-z][\w .+-]{1,40})\][ :|-]{1,4}(?i:epoch|episode|step|iter|round|ep\b)"
 )
 """A name in brackets before what a line counts: `[DQN s0] Episode 10 | reward: 5.2`."""
+_NUMBERED = re.compile(
+    r"(?i)[^\w\n]{0,12}(client)[_-]?(\d{1,6})\b[\])]?"
+    rf"(?=\s{{0,8}}(?:[:|=>-]|$)|\s{{1,8}}(?:{ALL_DATA}|(?:local )?epoch)\b)"
+)
+"""A client with its number as one word, before data, an epoch or a sign: `Client3 Test => Loss: 0.5`."""
+_OF_ROUND = re.compile(
+    r"(?:^|[^\w.-])((?i:[a-z][a-z_-]{0,30}\d{1,6})) (?:has )?[a-z]{2,12}(?:ed|ent|s|ing) "
+    r"(?:its |the )?(?:local )?round[ #:]{1,3}$"
+)
+"""One of those that take part in a round, before what it did: `node03 submitted round 2: loss 0.5`."""
 _OF_WRITER = frozenset({"", "train", "training"})
 """What may be before the word for a writer."""
 _PART_OF_LINE = re.compile(
@@ -48,6 +59,10 @@ _PART_OF_LINE = re.compile(
 
 def subject_of(texts: tuple[str, ...]) -> tuple[str, str] | None:
     """What a line states that it is about, if it is one of several things with names."""
+    if (numbered := _NUMBERED.match(texts[0])) is not None:
+        return (numbered[1].lower(), str(int(numbered[2])))
+    if (member := _OF_ROUND.search(texts[0])) is not None:
+        return ("client", member[1])
     if (tag := _TAG.match(texts[0])) is not None:
         return ("training", tag[1])
     if (logger := logger_line(texts)) is not None:

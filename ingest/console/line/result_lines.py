@@ -25,6 +25,8 @@ _DATA_BEFORE = re.compile(r"\s*\[[A-Za-z][\w-]{1,30}\]:? ")
 """The data in brackets before a result: `[CIFAR10] acc 0.81`."""
 _FINAL = re.compile(r"(?i)(?<![a-z])final(?![a-z])")
 """What says that something was measured at the end of a training."""
+_SENTENCE_BEFORE = re.compile(r"[^\d\n]{0,80}[A-Za-z)][.!:;,]+ {1,4}")
+"""What may be before such a result: `Training complete. Final loss: 0.5`."""
 _NEXT_NAME = re.compile(r"%?[\s,;|]{1,4}[A-Za-z][\w@.-]{0,20}\s{1,4}")
 """What is between two numbers of such a line of names and numbers without signs."""
 
@@ -85,10 +87,13 @@ def is_result(parts: list[str], shape: LineShape, axis: dict[str, Any]) -> bool:
         return False
     names = axis.get("names", ())
     is_own = is_of_evaluation(first.name) and bool(names) and first.name not in names
-    is_own |= _FINAL.search(first.name) is not None
+    is_final = _FINAL.search(first.name) is not None
+    is_own |= is_final
     if "loss" in first.name.lower() and not is_own:
         return False
     before = text_before(parts, first)
+    if is_final and _SENTENCE_BEFORE.fullmatch(before) is not None:
+        return True
     return BEFORE_MESSAGE.fullmatch(before) is not None or _DATA_BEFORE.fullmatch(before) is not None
 
 

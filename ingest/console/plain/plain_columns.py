@@ -48,7 +48,7 @@ from holter.ingest.console.steps.evaluation_steps import (
     repeats_step,
 )
 from holter.ingest.console.steps.lines_of_epochs import note_uncounted
-from holter.ingest.console.steps.round_steps import is_within_announced
+from holter.ingest.console.steps.round_steps import end_round, is_within_announced
 from holter.ingest.console.steps.stated_names import names_of_means, note_means, note_names
 from holter.ingest.console.steps.steady_steps import counts_steps_on, may_count_on
 from holter.ingest.console.steps.step_axis import (
@@ -360,6 +360,8 @@ class PlainTable:
         )
 
     def _rows_at_steps(self, first: int, last: int, axis: dict[str, Any]) -> list[LogRow | None]:
+        if self._shape.is_round and not self._shape.split and Counter.OTHER in self._counts:
+            end_round(self._counts[Counter.OTHER][last - 1][0], axis)
         if self._direct and (self._is_global or counts_on(axis)):
             self._note_direct(first, last, axis)
             note_names(self._names, self._direct[first], self._direct[last - 1], axis)

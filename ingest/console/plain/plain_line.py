@@ -49,6 +49,8 @@ from holter.ingest.console.steps.parts_of_epochs import count_fraction, follows_
 from holter.ingest.console.steps.rates_of_epochs import repeats_rates
 from holter.ingest.console.steps.recurrence import recurring_values
 from holter.ingest.console.steps.round_steps import (
+    client_step,
+    end_round,
     is_in_round,
     is_within_announced,
     note_named_client,
@@ -119,7 +121,8 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
     if shape.is_record and not shape.split:
         counts = as_epoch(counts, axis)
         name_stage(_stage_of(shape, numbers), [field.name for field in shape.metrics], counts, axis)
-        enter_section(counts, axis)
+        if not shape.client:  # clients count the epochs of each round anew
+            enter_section(counts, axis)
         note_training(shape, numbers, axis)
     elif shape.is_record:
         enter_section_evaluated(counts, axis)
@@ -161,8 +164,12 @@ def _record(
         step: int | None = counts[Counter.STEP][0]
     elif split:
         step = evaluation_step(counts, split, names, axis)
+    elif shape.client and counts.keys() == {Counter.EPOCH} and not has_steps(axis):
+        step = client_step(shape.client, counts[Counter.EPOCH][0], axis)
     else:
         step = training_step(counts, axis, shape.kind)
+    if shape.is_round and not split and Counter.OTHER in counts:
+        end_round(counts[Counter.OTHER][0], axis)
     if step is None and not counts and (fraction is not None or all(map(is_of_evaluation, names))):
         step = axis.get("step")  # `eval_loss: 0.5, epoch: 0.4`
     if step is None:

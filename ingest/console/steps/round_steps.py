@@ -12,6 +12,8 @@ from holter.ingest.console.dialect import DialectState
 _LEAST_DIFFERENCE = 2
 """Between the totals of different counts: the last of 40 epochs from 0 may be taken for their total."""
 
+_MOST_CLIENTS = 10_000
+
 
 def note_round(number: int, state: DialectState) -> None:
     """Note the round of the lines below."""
@@ -49,12 +51,41 @@ def forget_round(state: DialectState) -> None:
     state.pop("round", None)
     state.pop("steps of rounds", None)
     state.pop("names client", None)
+    state.pop("epochs of clients", None)
     state.pop("outer", None)
 
 
 def note_named_client(state: DialectState, *, is_named: bool) -> None:
     """Note whether the next line states which client it is of."""
     state["names client"] = is_named
+
+
+def client_step(client: str, epoch: int, state: DialectState) -> int:
+    """The step of a line of a client that counts nothing but the epoch of its round, through all rounds.
+
+    The round is the one that a line above has named. Where lines name it below those of its clients, or none
+    does, the next one begins behind such a line, or where the epoch of a client is not beyond its last one.
+    """
+    if not is_in_round(state):
+        note_round(0, state)
+        state["epochs of clients"] = {}
+    epochs: dict[str, list[int]] | None = state.get("epochs of clients")
+    if epochs is not None:
+        last_round, last = epochs.get(client, (-1, epoch))
+        if last_round == state["round"] and epoch <= last:
+            note_round(last_round + 1, state)
+        if client in epochs or len(epochs) < _MOST_CLIENTS:
+            epochs[client] = [int(state["round"]), epoch]
+    note_named_client(state, is_named=True)
+    step = state["step"] = step_through_rounds(epoch, state)
+    state.pop("heading", None)
+    return step
+
+
+def end_round(number: int, state: DialectState) -> None:
+    """A line states values of a round: they are behind those of its clients, where no line has named it."""
+    if state.get("epochs of clients"):
+        note_round(number + 1, state)
 
 
 def note_outer_step(number: int, state: DialectState) -> None:

@@ -111,6 +111,51 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             "test accuracy": [1, 3, 5],
         },
     ),
+    "clients with their numbers in words, above the line of their round": (
+        "".join(
+            "".join(
+                f"Client{c} Train => Local Epoch: 0   Acc: 0.{n}{c}  Loss: 1.{n}{c}\n"
+                f"Client{c} Test =>                  Loss: 1.{c}{n}  Acc: 0.{c}{n}\n"
+                for c in clients
+            )
+            + f"------ SERVER ------\nTrain: Round {n}, Avg Loss 0.{n}\nTest: Round {n}, Avg Loss 0.{n + 1}\n"
+            for n, clients in enumerate(((3, 1, 2), (2, 3, 1), (1, 2, 3)))
+        ),
+        {
+            **{
+                f"{name}/client={c}": [0, 1, 2]
+                for c in (1, 2, 3)
+                for name in ("Acc", "Loss", "test/Acc", "test/Loss")
+            },
+            **{name: [0, 1, 2] for name in ("Avg Loss", "test/Avg Loss")},
+        },
+    ),
+    **{
+        f"clients with their numbers in words that count several epochs, {where}": (
+            "".join(
+                heading.format(n)
+                + "".join(
+                    f"[client_{c}] Epoch {epoch} | loss: 0.{n}{c}{epoch}\n"
+                    for c in (4, 7)
+                    for epoch in (0, 1)
+                )
+                for n in N
+            ),
+            {f"loss/client={c}": [*range(2 * len(N))] for c in (4, 7)},
+        )
+        for where, heading in {"below their round": "-- Round {0} --\n", "without a round": ""}.items()
+    },
+    "members of a round behind what a launcher prints of them": (
+        "".join(
+            f"== ROUND {n} / 4 ==\n"
+            + "".join(
+                f" > Starting node0{c}... node0{c} submitted round {n - 1}: local MAE 0.{c}{n}, rows {c}\n"
+                for c in (2, 1)
+            )
+            for n in N
+        ),
+        {f"local MAE/client=node0{c}": [*N] for c in (1, 2)},
+    ),
     "clients of rounds without names": (
         "".join(
             f"| Global Round : {n} | Local Epoch : {epoch} | [{batch}/200 ({batch}%)]\tLoss: 2.{client}\n"

@@ -69,6 +69,11 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             ),
         },
     ),
+    "a final loss behind a sentence, and one in past tense": (
+        "".join(f"step {n}00 loss: 0.{n}\n" for n in N)
+        + "Training complete in all. Final loss: 0.33\nFinal validation loss was 0.43\n",
+        {"loss": [100, 200, 300, 400], **_at([400], "Final loss", "Final validation loss")},
+    ),
     "how a result was measured, in brackets behind it": (
         "".join(f"Epoch {n // 2}, Step: {n}00, Loss: 0.{n}\n" for n in N)
         + "Best validation result (greedy) at step 200: 0.4 eval_metric.\n"
