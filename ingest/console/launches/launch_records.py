@@ -31,7 +31,7 @@ class LaunchRecords:
     """The launches of a text, and what their records are compared with.
 
     `restarts`: the next record begins a launch; `_begins_within`: it does behind others that were read with
-    it, so that its row shows it.
+    it, so that its row shows it. `_is_shown`: its line states it itself.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class LaunchRecords:
         self.opening = LaunchOpening(state.get("opening", {}))
         self.next = NextLaunch(state)
         self.restarts: bool = state.get("restarts", False)
-        self._begins_within = False
+        self._begins_within = self._is_shown = False
 
     def state(self) -> dict[str, Any]:
         """What later records are compared with, as JSON-able values."""
@@ -110,6 +110,7 @@ class LaunchRecords:
     def begin_next(self, parsed: ParsedLines) -> None:
         """Note that the next record is the first one of another launch than that of the rows so far."""
         parsed.rows += self._begin_launch()
+        self._is_shown = True
 
     def add(self, records: Sequence[Record], parsed: ParsedLines) -> None:
         """Add the rows of lines, or hold them back until it is known who printed them."""
@@ -218,7 +219,8 @@ class LaunchRecords:
             is_elsewhere=is_elsewhere,
         )
         if begins or is_back:
-            self._begins_within = bool(parsed.rows)
+            self._begins_within = (is_elsewhere or self._is_shown) and bool(parsed.rows)
+            self._is_shown = False
             self._restart(parsed)
             self.restarts = not self._begins_within
         self.place_undecided(parsed)

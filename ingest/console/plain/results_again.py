@@ -43,10 +43,14 @@ def keep_results(lines: Sequence[Any], first: KnownLine, state: DialectState) ->
         return
     times = Tally(template for template, _ in lines)
     shapes = {template: known_line(LineAbove(*line).message).shape for template, line in lines}
+    # a value above one with the same name at the counter is its sum, or that of the last batch
+    named = {field.name for field in first.shape.metrics}
     kept = {
         str(template): line
         for template, line in lines
-        if times[template] == 1 and _may_be_initial(shapes[template])
+        if times[template] == 1
+        and _may_be_initial(shapes[template])
+        and not {field.name for field in shapes[template].metrics} <= named
     }
     # losses of a training alone are those of its first steps
     if not all(is_training(shapes[int(template)]) for template in kept):

@@ -27,7 +27,7 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
     "errors in two dimensions behind epochs": (
         "".join(f"Epoch {n}: loss=0.{n}\n" for n in N)
         + "".join(f"@{n}.5s (step {n}0): 3D=0.{n}m, Speed=1.{n}m/s\n" for n in EPOCHS),
-        {"loss": [*N], "3D": [10, 20, 30], "Speed": [10, 20, 30]},
+        {"loss": [*N], "3D": [5, 20, 30], "Speed": [5, 20, 30]},
     ),
     "ranks in names": (
         "".join(f"Epoch {n}, Loss: 2.{n}, Top 1 Acc: 0.3{n}, Top 5 Acc: 0.5{n}\n" for n in N),
