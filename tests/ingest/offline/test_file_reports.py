@@ -129,7 +129,7 @@ def test_each_line_is_explained(
 ) -> None:
     monkeypatch.chdir(tmp_path)  # a long path would take two lines
     file = Path("train.log")
-    file.write_text("loading\nstep 10 loss: 2.5\nfinal loss: 3.5\nstep 20 loss: 2.0\n")
+    file.write_text("loading\nstep 10 loss: 2.5\nother loss: 3.5\nstep 20 loss: 2.0\n")
     assert explain_paths([file], load()) == 0
     printed = capsys.readouterr().out.splitlines()
     assert [line.split()[:2] for line in printed[1:]] == [

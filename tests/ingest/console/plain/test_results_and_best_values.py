@@ -71,7 +71,7 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
     ),
     "a final loss behind a sentence, and one in past tense": (
         "".join(f"step {n}00 loss: 0.{n}\n" for n in N)
-        + "Training complete in all. Final loss: 0.33\nFinal validation loss was 0.43\n",
+        + "Training complete. Final loss: 0.33\nFinal validation loss was 0.43\n",
         {"loss": [100, 200, 300, 400], **_at([400], "Final loss", "Final validation loss")},
     ),
     "how a result was measured, in brackets behind it": (
