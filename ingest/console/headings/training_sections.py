@@ -306,7 +306,7 @@ def name_stage(
     The `names` of its metrics and what it counts tell whether one without any is of the stage above.
     """
     section = axis.get("section")
-    if not stage and _is_beside_stage(names, counts, axis):
+    if not stage and _is_next_to_stage(names, counts, axis):
         return
     if section is None:
         if not stage:
@@ -318,7 +318,7 @@ def name_stage(
         section["next"] = {**section.get("next", {}), "stage": stage or other}
 
 
-def _is_beside_stage(
+def _is_next_to_stage(
     names: Iterable[str], counts: Mapping[Counter, tuple[int, int]], axis: DialectState
 ) -> bool:
     """Whether a line without a stage is of the last one: at its epoch, with `names` that it does not have.
