@@ -305,9 +305,9 @@ class LaunchOpening:
         block = self._block
         if (start := process_start(block, begin, end)) is not ProcessStart.NONE:
             self._found.add(_STARTED if start is ProcessStart.SHOWN else _MAY_HAVE_STARTED)
+            self._evaluated = evaluated_by(block, begin, end)
         if _BEGINS.search(block, begin, end) is not None:
             self.has_begun_training = True
-            self._evaluated = evaluated_by(block, begin, end)
         if resumes(block, begin, end):
             self._found.add(_RESUMED)
         self._search_loaded(begin, end)
