@@ -86,8 +86,9 @@ class TestGradientNorms:
         (finding,) = detect_all(run_with(norm=dict.fromkeys(range(POINTS), NAN)))
         assert (finding.start_step, finding.detected_step) == (0, 16)
         assert finding.severity is Severity.CRITICAL
-        (finding,) = detect_all(run_with(norm={3: NAN}, loss_scale=np.ones(POINTS)))
-        assert finding.start_step == 3
+        for scales in ({"loss_scale": np.ones(POINTS)}, {}):
+            (finding,) = detect_all(run_with(norm={3: NAN}, **scales))
+            assert finding.start_step == 3
 
     def test_lasting_overflows_of_a_scaled_loss_are_detected(self) -> None:
         steps = range(500, POINTS)
