@@ -142,11 +142,11 @@ class NonfiniteDetector:
         scales = [run.series[key] for key in sorted(run.series) if role_of(key) is Role.LOSS_SCALE]
         for series in (run.series[key] for key in groups if role_of(key) is Role.GRAD_NORM):
             of_attempt = groups[series.key].get(attempt, ())
-            begins_missing = bool(of_attempt) and of_attempt[0].first == 0
+            begins_nonfinite = bool(of_attempt) and of_attempt[0].first == 0
             for group in of_attempt:
                 step, value_name = _steps_and_value_name(series, attempt, group)
                 required = self._required_overflows(
-                    scales, attempt, step, points_before=group.first, begins_missing=begins_missing
+                    scales, attempt, step, points_before=group.first, begins_nonfinite=begins_nonfinite
                 )
                 yield self._group(series, step, group, value_name, required=required)
 
@@ -157,13 +157,13 @@ class NonfiniteDetector:
         steps: IntArray,
         *,
         points_before: int,
-        begins_missing: bool,
+        begins_nonfinite: bool,
     ) -> int:
         """How many nonfinite gradients it takes to report them, at an attempt's steps [n].
 
         A scaled loss finds its scale by letting gradients overflow: halving after halving at first, now and
-        then for a step or two later on. `begins_missing`: the first gradient of the attempt is nonfinite, as
-        where the scale is too large at first; it shows such a search where no scale is logged.
+        then for a step or two later on. `begins_nonfinite`: the first gradient of the attempt is nonfinite,
+        as where the scale is too large at first; it shows such a search where no scale is logged.
         """
         is_found = points_before >= self.thresholds.scale_found_points
         step, is_logged = int(steps[points_before]), False
@@ -174,7 +174,7 @@ class NonfiniteDetector:
             if row >= first and scale.value[row] > 1:
                 return self.thresholds.skipped_steps if is_found else self.thresholds.scale_halvings
             is_logged = is_logged or stop > first
-        if is_found or is_logged or not begins_missing:
+        if is_found or is_logged or not begins_nonfinite:
             return 1
         # two at least, so that the logging interval is known
         interval = max(int(steps[1] - steps[0]), 1) if len(steps) > 1 else 1

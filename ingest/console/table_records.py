@@ -99,7 +99,7 @@ class TableRecords:
         if not self._launches.opening.is_quiet(first, last):
             return None
         rows = rows_in_order(lines)
-        if not (self._are_alike(lines, rows) and self._launches.go_on([row for row in rows if row])):
+        if not (self._are_alike(lines, rows) and self._launches.all_continue([row for row in rows if row])):
             return None
         note_steady_lines(lines, state)
         return self._add_alike(lines, rows, found, parsed)

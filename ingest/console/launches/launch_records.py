@@ -236,12 +236,12 @@ class LaunchRecords:
         if last is not None and step < last:
             self._note_back(is_named=is_named)
 
-    def go_on(self, rows: Sequence[LogRow]) -> bool:
+    def all_continue(self, rows: Sequence[LogRow]) -> bool:
         """Whether no step of some rows goes back, so that nothing between them matters."""
         steps, last = [row[0] for row in rows], self.next.last_step
         if any(map(gt, steps, steps[1:])) or (last is not None and steps[0] < last):
             return False
-        return self.writers.go_on(rows)
+        return self.writers.all_continue(rows)
 
     def note_steady_steps(self, rows: Sequence[LogRow]) -> None:
         """The same for several records without names."""

@@ -116,10 +116,10 @@ def _begin_late(number: int, step: int, total: int, state: DialectState) -> None
         state[LENGTH_UNKNOWN] = 0
 
 
-def _end_first(goes_on: bool, state: DialectState) -> None:
+def _end_first(continues: bool, state: DialectState) -> None:
     """Note how many steps the first epoch had, where it is a later one; 0 where steps count through all."""
     if LENGTH_UNKNOWN in state:
-        length = int(state.get("length", 0)) if goes_on and state.get("restarts") else 0
+        length = int(state.get("length", 0)) if continues and state.get("restarts") else 0
         del state[LENGTH_UNKNOWN]
         if length:
             state[LENGTH_FOUND] = length

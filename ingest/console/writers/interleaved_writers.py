@@ -241,8 +241,8 @@ class InterleavedWriters:
 
     def add_lines(self, lines: UnlabelledRows) -> list[LogRow]:
         """The rows that are clear now. See `add`."""
-        if len(lines.rows) >= _FEWEST_AT_ONCE and (kinds := self._kinds_that_go_on(lines.rows)):
-            return self._go_on(lines, kinds)
+        if len(lines.rows) >= _FEWEST_AT_ONCE and (kinds := self._continuing_kinds(lines.rows)):
+            return self._add_continuing(lines, kinds)
         clear: list[LogRow] = []
         known: dict[tuple[str, ...], tuple[str, RowKind]] = {}
         is_holding = self.is_holding
@@ -264,11 +264,11 @@ class InterleavedWriters:
             clear.append(row if kind.trainings.number == 1 else kind.trainings.of_training(row))
         return clear
 
-    def go_on(self, rows: Sequence[LogRow]) -> bool:
+    def all_continue(self, rows: Sequence[LogRow]) -> bool:
         """Whether all rows are those of the only writer of their kind."""
-        return bool(self._kinds_that_go_on(rows))
+        return bool(self._continuing_kinds(rows))
 
-    def _kinds_that_go_on(self, rows: Sequence[LogRow]) -> dict[str, tuple[RowKind, list[int]]]:
+    def _continuing_kinds(self, rows: Sequence[LogRow]) -> dict[str, tuple[RowKind, list[int]]]:
         """The kinds of rows with the steps of each; none if not each is of the only writer of its kind."""
         steps: dict[tuple[str, ...], list[int]] = {}
         for row in rows:
@@ -278,12 +278,14 @@ class InterleavedWriters:
         kinds: dict[str, tuple[RowKind, list[int]]] = {}
         for names, of_kind in steps.items():
             kind = self._kinds.get(name := _kind_of(names))
-            if kind is None or name in kinds or not kind.goes_on_through(of_kind):
+            if kind is None or name in kinds or not kind.continues_through(of_kind):
                 return {}
             kinds[name] = kind, of_kind
         return {} if self.is_holding else kinds
 
-    def _go_on(self, lines: UnlabelledRows, kinds: Mapping[str, tuple[RowKind, list[int]]]) -> list[LogRow]:
+    def _add_continuing(
+        self, lines: UnlabelledRows, kinds: Mapping[str, tuple[RowKind, list[int]]]
+    ) -> list[LogRow]:
         """The rows, all of which go on."""
         rows = lines.rows
         self._learn_distances(lines)

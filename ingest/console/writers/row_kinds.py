@@ -260,15 +260,15 @@ class RowKind:
             self.at_step = 1 + self.at_step * (difference == 0)
         self.steps[0] = step
 
-    def goes_on_through(self, steps: Sequence[int]) -> bool:
-        """Whether rows at these steps are those of the only writer, without a doubt, each where `goes_on`."""
+    def continues_through(self, steps: Sequence[int]) -> bool:
+        """Whether rows at these steps are those of the only writer, and each `continues` the one before."""
         if not self.is_alone or self.repeats or steps[0] < self.steps[0]:
             return False
         is_behind_first = steps[0] > self.steps[0] or len(self.recent) > 1
         return is_behind_first and not any(map(gt, steps, steps[1:]))
 
     def advance_through(self, steps: Sequence[int]) -> None:
-        """The same as to `advance` to each of some steps at which it `goes_on_through`."""
+        """The same as to `advance` to each of some steps at which it `continues_through`."""
         rising = [*dict.fromkeys((self.steps[0], *steps))]
         if len(rising) > 1:
             least = min(map(sub, rising[1:], rising))
