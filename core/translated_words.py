@@ -116,7 +116,7 @@ _QUALIFIERS: dict[str, str] = dict.fromkeys(
     ),
     "current",
 )
-"""What is said of that which counts."""
+"""Words for the current one before the word of what counts."""
 
 _ENGLISH = {**COUNTERS, **DATA, **METRICS, **_QUALIFIERS}
 _LETTERS = r"a-z\u0430-\u044f\u0451\u00e0-\u00ff"

@@ -83,7 +83,7 @@ class TableRecords:
         return end
 
     def add_over_gaps(self, found: FoundTable, parsed: ParsedLines, begin: int) -> int | None:
-        """Add the records of lines with other text between, if all go on and it says nothing of launches.
+        """Add the records of lines with other text between, if all continue and it shows no launch.
 
         `begin` is where the block begins in the stream. Returns where the last record ends in the stream,
         None if nothing was added.

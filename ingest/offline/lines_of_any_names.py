@@ -11,8 +11,7 @@ from holter.ingest.console.line.line_tokens import split_numbers
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.offline.counted_lines import Cells, layout_of
 from holter.ingest.offline.measured_columns import are_measured
-
-_Shape = tuple[str, ...]
+from holter.ingest.offline.named_rows import Shape
 
 _LEAST_OF_LINES = 0.9
 """Of the lines of a text that have the same names, which may be of anything."""
@@ -32,7 +31,7 @@ def table_of_any_names(lines: Sequence[str]) -> Cells:
     forms = {texts: number for texts, number in counts.items() if number >= most - 1}
     if len(forms) > _MOST_FORMS or sum(forms.values()) < _LEAST_OF_LINES * len(rows):
         return []
-    cells: dict[_Shape, Cells] = {texts: [] for texts in forms}
+    cells: dict[Shape, Cells] = {texts: [] for texts in forms}
     for texts, row in zip(layouts, rows, strict=True):
         if texts in cells:
             cells[texts].append(row[1::2])
@@ -51,7 +50,7 @@ def table_of_any_names(lines: Sequence[str]) -> Cells:
     ]
 
 
-def _names_of_any(texts: _Shape, cells: Cells) -> list[str]:
+def _names_of_any(texts: Shape, cells: Cells) -> list[str]:
     """The names of the numbers of a form whose numbers are measurements, none of a known metric."""
     shape = shape_of(texts)
     names = [field.name for field in shape.metrics]

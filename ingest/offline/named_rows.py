@@ -14,6 +14,7 @@ from holter.ingest.console.line.line_tokens import split_numbers
 from holter.ingest.console.line.line_words import BEFORE_MESSAGE, DATA_SPLIT
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.offline.counted_lines import layout_of
+from holter.ingest.offline.numbered_tables import LEAST_ROWS
 
 _ABOUT_METRICS = re.compile(
     r"(?i)\b(?:(?:eval|valid|test|train)\w{0,10}(?: set)?|val(?: set)?|metrics?|results?|scores?)\b"
@@ -21,7 +22,6 @@ _ABOUT_METRICS = re.compile(
 """Words before the first metric of a line: `Eval metrics - AUC: 0.5`."""
 AROUND_RESULT = " \t*=#>-"
 """What may be before a result."""
-_LEAST_ROWS = 3
 Shape = tuple[str, ...]
 """The texts around the numbers of a line, or the keys of an object."""
 BARE: Shape = ("", "")
@@ -38,7 +38,7 @@ def results_behind(lines: Sequence[str], table: bytes) -> bytes:
     layouts = [layout_of(split_numbers(line)) for line in lines]
     counts = Counter(layouts)
     of_rows, number = counts.most_common(1)[0]
-    if step != "step" or number < _LEAST_ROWS:
+    if step != "step" or number < LEAST_ROWS:
         return b""
     end = len(lines) - layouts[::-1].index(of_rows)
     found = [

@@ -16,7 +16,7 @@ from holter.ingest.console.dialect import DialectState, LineKind
 from holter.ingest.console.headings.subjects_above import note_heading_of_subject, note_subject
 from holter.ingest.console.line.data_names import is_of_evaluation
 from holter.ingest.console.line.line_counters import Counter
-from holter.ingest.console.line.line_words import BEST_WORD
+from holter.ingest.console.line.line_words import BEST
 from holter.ingest.console.search.pattern_search import LinearPattern
 from holter.ingest.console.steps.evaluated_parts import end_evaluation
 from holter.ingest.text_encoding import in_encodings
@@ -100,7 +100,6 @@ _NUMBER_BEFORE = re.compile(r"[A-Za-z](?: ?: | ?= ?)-?\d")
 _IN_TURN = "client"
 _GO_ON = (_IN_TURN, "stage")
 """What is trained in turn with others, and continues later."""
-_BEST = re.compile(rf"(?i){BEST_WORD}")
 _ANNOUNCED = ("announced", "heading")
 """What lines have stated of the steps below them."""
 _OF_ALL = ("round",)
@@ -442,7 +441,7 @@ def end_section(names: Iterable[str], axis: DialectState) -> None:
     word = next(iter(named), "")
     if len(named) != 1 or word not in _REPEATED or section["now"] or not axis.keys().isdisjoint(_ANNOUNCED):
         return
-    if not any(is_of_evaluation(name) or _BEST.search(name) is not None for name in names):
+    if not any(is_of_evaluation(name) or BEST.search(name) is not None for name in names):
         return
     number = int(named[word])
     if number <= 1 or [word, number - 1] == section.get("ended"):

@@ -279,7 +279,7 @@ class LaunchOpening:
     def is_quiet(self, begin: int, end: int) -> bool:
         """Whether nothing of launches would be noted of any part of this part of the block.
 
-        That there is text is forgotten with the next record.
+        Each sign that `_search` notes is looked for. That there is text is forgotten with the next record.
         """
         block, pieces = self._block, self._pieces
         if pieces is None or self._found or self._has_warned or self.crash.has_begun:

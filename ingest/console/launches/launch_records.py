@@ -277,7 +277,7 @@ class LaunchRecords:
         return rows
 
     def _begin_evaluation(self) -> None:
-        """The launch that begins with the next record trains nothing, as its command says."""
+        """The launch that begins with the next record trains nothing, as its command states."""
         for state in self._states:
             begin_evaluation(self.opening.evaluated, known_axis(state))
 

@@ -1,7 +1,7 @@
 """Short settings that a program prints one below another above its first record, as `  lr: 0.1`.
 
-Such lines say too little by parts of them, but that all of them come again, with all of their digits, is no
-chance: the program was started again, wherever its steps go on.
+Parts of such lines are too common to show a launch, but that all of them come again, with all of their
+digits, is no chance: the program was started again, wherever its steps continue.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _SETTING = re.compile(
     rb"['\x22]?[\w.+/-]{1,40}['\x22]?,?[ \t]*"
 )
 _AMOUNT = re.compile(rb"(?i)(?:num|n|max|total|batch|save|log|eval|print|warmup)[_ -]|s$|size|per|interval")
-"""What is in a name that tells an amount from what counts: `num_steps`, `epochs`."""
+"""What is in a name that distinguishes an amount from what counts: `num_steps`, `epochs`."""
 _COUNTS = re.compile(rb"(?i)epoch|step|iter|batch|updat|episode|round")
 _MEASURED = re.compile(rb"(?i)loss|acc|reward|return|score|error|time|best|elapsed|progress")
 _MOST = 16

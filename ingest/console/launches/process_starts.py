@@ -90,7 +90,7 @@ _NAMES_EVALUATION = re.compile(rb"(?i)(?:.*[\d_-])?" + _OF_EVALUATION + rb"(?:[\
 _ARGUMENT_OF_EVALUATION = re.compile(
     rb" --?(?:(?:mode|phase|task)[= ]|only[_-])?" + _OF_EVALUATION + rb"(?:[_-]only)?(?: |\r?$)"
 )
-"""An argument that says that nothing is trained: `--mode test`, `--evaluate`, `--eval-only`."""
+"""An argument that states that nothing is trained: `--mode test`, `--evaluate`, `--eval-only`."""
 
 
 class ProcessStart(Enum):
@@ -112,7 +112,7 @@ def process_start(block: bytes, begin: int, end: int) -> ProcessStart:
 def evaluated_by(block: bytes, begin: int, end: int) -> str:
     """The data of the evaluation that the last command in a part of a block runs, "" if it may train.
 
-    Its script says so, `python tools/infer.py`, or an argument of one that is not named after the training.
+    Its script states it, `python tools/infer.py`, or an argument of one that is not named after the training.
     """
     data = ""
     for start in _SHOWN.finditer(block, begin, end):

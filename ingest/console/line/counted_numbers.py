@@ -37,7 +37,7 @@ _COUNTED_AFTER = re.compile(r"(?i)\]? (epoch|iteration|iter|(?:time)?step|episod
 _AFTER = re.compile(r"(?i)[a-z] (?:after|during) \[?$")
 """What is around a number between a name and its value: `Average reward after 1000 timesteps: 1.2`."""
 _ROW_BEHIND = re.compile(r"(?i) {1,3}(horizon|class|client|fold|dataset|domain|agent)(?= {0,2}[|:])")
-"""What tells rows apart, behind its number at the beginning of a line: `| 3 Horizon | MAE: 2.5`."""
+"""What distinguishes rows, behind its number at the beginning of a line: `| 3 Horizon | MAE: 2.5`."""
 _BEFORE_COUNTED = frozenset({"", "after"})
 _THE = re.compile(r"(?i)(?:(?:^|\s)the|^[^\w\n]{0,40}) {0,2}$")
 _COUNTED_IN_BRACKETS = re.compile(r" (ep|episode|step|iter|epoch|update)s?(?=\])")

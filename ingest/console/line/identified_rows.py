@@ -5,7 +5,7 @@ tells the rows apart, as a word before a number does (`Class 1: Prec 0.9`). The 
 label, as it may be the only one.
 
 So does a setting between the label of a row and a colon, if a row of the same step has another one:
-`Fold 9, k=20: recall = 0.4`. Without a label the words before names tell rows apart (`qualified`).
+`Fold 9, k=20: recall = 0.4`. Without a label the words before names distinguish rows (`qualified`).
 """
 
 from __future__ import annotations

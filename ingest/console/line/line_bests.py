@@ -45,7 +45,7 @@ def is_about_best(texts: tuple[str, ...], counters: list[CounterField]) -> bool:
 
 
 def is_tagged_best(texts: tuple[str, ...], counters: list[CounterField]) -> bool:
-    """Whether a tag before what a line counts says that it is the best so far: `[NEW BEST] Epoch #3: `."""
+    """Whether a tag before what a line counts states that it is the best so far: `[NEW BEST] Epoch #3: `."""
     return _TAG.search(text_ahead(texts, counters)) is not None
 
 

@@ -86,7 +86,7 @@ class LineShape:
     is_best: bool = False
     """It repeats the metrics of the best step: `Best performance in epoch 3: auc: 0.9`."""
     is_tagged_best: bool = False
-    """It has a tag that says so, before what it counts: it is the step's own line if that is the next one."""
+    """A tag before what it counts states it: it is the step's own line if that is the next one."""
     has_fractions: bool = False
     """A number that would count is measured, as its fraction shows: `step = 0.9`."""
 

@@ -24,7 +24,7 @@ _TUPLE_BEFORE = re.compile(r"\), ?\(['\"][A-Za-z_][\w./@ -]{0,60}['\"], ?")
 _DATA_BEFORE = re.compile(r"\s*\[[A-Za-z][\w-]{1,30}\]:? ")
 """The data in brackets before a result: `[CIFAR10] acc 0.81`."""
 _FINAL = re.compile(r"(?i)(?<![a-z])final(?![a-z])")
-"""What says that something was measured at the end of a training."""
+"""What states that something was measured at the end of a training."""
 _SENTENCE_BEFORE = re.compile(r"[^\d\n]{0,80}[A-Za-z)][.!:;,]+ {1,4}")
 """What may be before such a result: `Training complete. Final loss: 0.5`."""
 _NEXT_NAME = re.compile(r"%?[\s,;|]{1,4}[A-Za-z][\w@.-]{0,20}\s{1,4}")

@@ -82,7 +82,7 @@ _LOADED = re.compile(r"(?i)\b(?:initiali[sz]ed|load(?:ed|ing)|restor(?:ed|ing)|r
 _LIST_OF_KEY = ('": [', "': [")
 """What begins a list in a dictionary: `{"step": [0, 1, 2], "loss": [5.0, 2.5, 1.7]}`."""
 _MANNER = re.compile(r"(?i)[\[(](?:[a-z][\w-]{0,20} ){0,5}(?:with|using) [^\])\n]{0,40}$")
-"""What is in brackets before a number that says how something was measured: ` (beam search with size = `."""
+"""What is in brackets before a number that states how values were measured: ` (beam search with size = `."""
 
 
 NO_NUMBERS = LineShape((), (), "", is_record=False)

@@ -15,7 +15,7 @@ from holter.ingest.console.steps.step_axis import forget_position
 from holter.types import Labels, labels_of
 
 _FEW = 2
-"""Epochs and their batches that are too few to tell bars of one from those of the other."""
+"""Epochs and their batches that are too few to distinguish their bars."""
 _THROUGH = -1
 """What is noted of a bar that counts through all epochs."""
 _OF_A_TRAINING = (

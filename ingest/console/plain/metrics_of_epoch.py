@@ -27,7 +27,7 @@ from holter.ingest.console.line.line_data import ends_epoch
 from holter.ingest.console.line.line_settings import is_of_model, is_row_of_model, is_setting
 from holter.ingest.console.line.line_shapes import LineShape, MetricField
 from holter.ingest.console.line.line_tokens import split_numbers, template_of, value_of
-from holter.ingest.console.line.line_words import BEST_WORD
+from holter.ingest.console.line.line_words import BEST
 from holter.ingest.console.line.names_of_rows import numbered_row, row_name, text_before
 from holter.ingest.console.line.number_lists import is_history, values_of_lists
 from holter.ingest.console.line.numbered_evaluations import labels_of_evaluation, numbered_evaluation
@@ -70,8 +70,6 @@ from holter.ingest.console.steps.unnumbered_rows import next_row
 from holter.ingest.console.text.values import parse_time
 from holter.ingest.metric_names import is_metric_name
 
-_BEST = re.compile(rf"(?i){BEST_WORD}")
-"""What a line states before it repeats a metric of the best step so far: `Saved the best model (acc=0.9)`."""
 _DRAWN_BAR = re.compile(r"\s{0,8}\[(?=[=#>-])[=#]{0,200}>?[ .-]{0,200}\]")
 """A bar that counts nothing: `[=====>------] 10s Loss D: 1.4`."""
 _PART_AHEAD = re.compile(r"[ \t]{0,8}[01]\.\d{1,20}")
@@ -88,9 +86,9 @@ def is_of_best(parts: list[str], shape: LineShape) -> bool:
         return False
     first = shape.metrics[0]
     ahead = text_before(parts, first)
-    if not ahead and _BEST.match(parts[0]) is not None:
+    if not ahead and BEST.match(parts[0]) is not None:
         return first.name not in parts[0]  # it is in other words there: `Best Iter=[3]@[9.1]`
-    return _BEST.search(ahead) is not None
+    return BEST.search(ahead) is not None
 
 
 def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
@@ -236,7 +234,7 @@ def _naming(
 def _measured_fields(
     parts: list[str], shape: LineShape, axis: dict[str, Any], *, is_split: bool, skips_first: bool
 ) -> Iterator[tuple[MetricField, float]]:
-    """The numbers of a line that measure anything, without their scale; the first may tell rows apart.
+    """The numbers of a line that measure anything, without their scale; the first may distinguish rows.
 
     `is_split`: the line is of an evaluation, in which also unknown names are of metrics.
     """

@@ -1,8 +1,8 @@
 """Results above the first line that counts whose like come again below later ones: of the untrained model.
 
-`PSNR: 9.5` above `iter 100: loss 0.5`, and again behind `iter 500`. Nothing says that the first of them is of
-an evaluation, but it is as much one as the others: it is at the step 0, with a name of its own where that has
-values as well. Where values belong to a counter below them, `lines_above` reads them there.
+`PSNR: 9.5` above `iter 100: loss 0.5`, and again behind `iter 500`. Nothing states that the first of them is
+of an evaluation, but it is as much one as the others: it is at the step 0, with a name of its own where that
+has values as well. Where values belong to a counter below them, `lines_above` reads them there.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MOST_LINES = 1024
 
 
 def has_results_above(state: DialectState) -> bool:
-    """Whether results above the first line that counts are kept."""
+    """Whether results above the first line that counts are waiting."""
     return _KEPT in state
 
 

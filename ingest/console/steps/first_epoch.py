@@ -29,8 +29,8 @@ class Record(NamedTuple):
 
     `is_unlabelled`: nothing states who printed it. `is_named`: the line states what it is of. `job_wide` and
     `in_block` are those of the kind of the line. `is_same_launch`: what came before it shows no other one;
-    `is_guess`: nothing but text does. `begins_training`: a line above it says that a training starts. `at` is
-    the step of the training there. `is_before`: that is before the last one, and the record is of an
+    `is_guess`: nothing but text does. `begins_training`: a line above it states that a training starts. `at`
+    is the step of the training there. `is_before`: that is before the last one, and the record is of an
     evaluation.
     """
 

@@ -46,7 +46,7 @@ from holter.ingest.console.steps.unnumbered_rows import end_epoch, forget_rows, 
 _AXES = (Counter.GLOBAL_STEP, Counter.STEP, Counter.BATCH, Counter.EPOCH, Counter.OTHER)
 """What the step of a line is taken from, the most reliable first."""
 EVALUATES_ALONE = "evaluates alone"
-"""The data that a launch evaluates, of which a command says that it trains nothing."""
+"""The data that a launch evaluates, of which a command states that it trains nothing."""
 _NO_STEPS = {Counter.EPOCH, Counter.OTHER}
 _MOST_LINES_BELOW = 2
 """Lines of one kind for each time that the epoch was stated in a heading above them."""

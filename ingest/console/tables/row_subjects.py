@@ -1,8 +1,8 @@
 """Distinguishes the rows of several trainings in one log by names and numbers that state of which each is.
 
 `seed,epoch,loss`: a training for each seed, one after another or in turn. Where the steps of a row with
-another seed do not continue, the seed tells rows apart: the series of the first seed have no label, those of
-others what differs from it (`loss{seed=2}`). Where they do (`phase` from `warmup` to `finetune`), it does
+another seed do not continue, the seed distinguishes rows: the series of the first seed have no label, those
+of others what differs from it (`loss{seed=2}`). Where they do (`phase` from `warmup` to `finetune`), it does
 not. The same for folds, models and the like.
 """
 

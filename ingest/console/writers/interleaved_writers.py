@@ -151,7 +151,7 @@ class InterleavedWriters:
         """Note whether the next row is one of the launch so far, unless rows before it wait for a decision.
 
         Where that is a guess, it is what it was the first time that the steps went back. `begins_training`:
-        a line above it says that a training starts. Returns whether it was noted.
+        a line above it states that a training starts. Returns whether it was noted.
         """
         self._begins_training = begins_training
         if self.is_holding:

@@ -39,7 +39,7 @@ class RowKind:
     of its rows, 0 while unknown. `left` is the step that was left where the steps began again, and `usual`
     the number of steps between two rows then; `returns` counts how often a row soon went on from there.
     `is_again`: the rows that are held are the first one's step again, and what follows, `is_between` others,
-    `is_begun` each below a line that says that a training starts;
+    `is_begun` each below a line that states that a training starts;
     `repeats`: it is known that steps have several rows, and how many; `at_step` are those of the last step so
     far, `missing` those that the step before lacks.
     """
@@ -121,8 +121,8 @@ class RowKind:
         """The rows that are clear now.
 
         `is_again`: it is at the step of the only row so far; `is_paused`: after a pause as well.
-        `is_between`: other rows, or more text than usual, came before it; `is_begun`: a line that says that a
-        training starts.
+        `is_between`: other rows, or more text than usual, came before it; `is_begun`: a line that states
+        that a training starts.
         """
         if is_paused:
             return self._begin_again([(place, row._replace(begins=True))])
