@@ -35,8 +35,8 @@ def labels_of_line(shape: LineShape, numbers: list[str], axis: dict[str, Any]) -
         about = None if word in labels else (word, name)
     if about is not None:
         word, name = about
-        # the first one has no label: it may be the only one
-        if name != axis.setdefault("about", {}).setdefault(word, name) or word in _PARTS:
+        # the first one has no label, as it may be the only one, unless it has a number
+        if name != axis.setdefault("about", {}).setdefault(word, name) or word in _PARTS or name.isdecimal():
             labels[word] = name
     if shape.row is not None and numbers[shape.row.index].isdecimal():
         word, number = shape.row.name, str(int(numbers[shape.row.index]))
@@ -50,9 +50,14 @@ def labels_of_line(shape: LineShape, numbers: list[str], axis: dict[str, Any]) -
 
 def note_training(shape: LineShape, numbers: list[str], axis: dict[str, Any]) -> None:
     """Note of which of several trainings a line is: the steps of another one begin anew."""
-    if shape.row is None or shape.row.name not in REPEATED_TRAININGS:
+    if shape.row is not None:
+        training = [shape.row.name, numbers[shape.row.index]]
+    elif shape.about is not None:
+        training = [*shape.about]
+    else:
         return
-    training = [shape.row.name, numbers[shape.row.index]]
+    if training[0] not in REPEATED_TRAININGS:
+        return
     if axis.get("row", training) != training:
         forget_passes(axis)
     axis["row"] = training

@@ -44,6 +44,11 @@ _NUMBERED = re.compile(
     rf"(?=\s{{0,8}}(?:[:|=>-]|$)|\s{{1,8}}(?:{ALL_DATA}|(?:local )?epoch)\b)"
 )
 """A client with its number as one word, before data, an epoch or a sign: `Client3 Test => Loss: 0.5`."""
+_TRAINING = re.compile(
+    r"(?i)[^\w\n]{0,12}(fold|trial|seed|subject|agent|model|task|experiment|repetition|repeat)[_-]?(\d{1,6})\b[\])]?"
+    r"(?=\s{0,8}[:|,>-]{1,3}\s{0,8}[\[({]?[a-z]|\s{1,8}(?:local )?epoch\b)"
+)
+"""One of several trainings with its number as one word, before another word: `fold2: epoch 3 loss 0.5`."""
 _OF_ROUND = re.compile(
     r"(?:^|[^\w.-])((?i:[a-z][a-z_-]{0,30}\d{1,6})) (?:has )?[a-z]{2,12}(?:ed|ent|s|ing) "
     r"(?:its |the )?(?:local )?round[ #:]{1,3}$"
@@ -63,6 +68,8 @@ def subject_of(texts: tuple[str, ...]) -> tuple[str, str] | None:
         return (numbered[1].lower(), str(int(numbered[2])))
     if (member := _OF_ROUND.search(texts[0])) is not None:
         return ("client", member[1])
+    if (training := _TRAINING.match(texts[0])) is not None and not _is_again(training[1], texts):
+        return (training[1].lower(), str(int(training[2])))
     if (tag := _TAG.match(texts[0])) is not None:
         return ("training", tag[1])
     if (logger := logger_line(texts)) is not None:
@@ -77,6 +84,11 @@ def subject_of(texts: tuple[str, ...]) -> tuple[str, str] | None:
     word, name = found[0]
     is_of_several = any(other == word and named != name for other, named in found)
     return None if is_of_several else (word, name)  # `player: red reward: 1.5 player: blue reward: 0.5`
+
+
+def _is_again(word: str, texts: tuple[str, ...]) -> bool:
+    """Whether a line has a word twice: `task0: loss 0.5, task1: loss 0.6` is of no single task."""
+    return sum(text.lower().count(word.lower()) for text in texts) > 1
 
 
 def label_of(before: str, name: str) -> str:

@@ -36,8 +36,9 @@ _LAUNCHER = (
     rb"(?!(?:train|training|val|valid|validation|test|eval|evaluation|epoch|step|iter|iteration|loss|batch) )"
     rb"[a-z][a-z0-9-]{0,60} "
     rb"(?=\d{4}-\d\d-\d\d|\W{0,9}(?i:epoch|step|iter|train|val|eval|loss|batch|global)|[\[{(])"
-    # pdsh, whose prefix is a host's name: not the name of a number
-    rb"|(?P<host>(?!(?:top|acc|loss|step|epoch|iter|layer|gpu|rank|it|ep|p|r)[_@]?\d)"
+    # pdsh, whose prefix is a host's name: not the name of a number, nor one of the trainings of a program
+    rb"|(?P<host>(?!(?:top|acc|loss|step|epoch|iter|layer|gpu|rank|it|ep|p|r"
+    rb"|fold|trial|seed|split|subject|client|agent|model|task|experiment|exp|run|repetition|repeat)[_@-]?\d)"
     rb"[a-z][a-z0-9.-]{0,60}\d): (?=[A-Za-z_\x80-\xff]|[\[(]|\d{4}-)"
     # what a program prints itself before what it measures: `[GPU3] Epoch 1`, `Rank 3, step 10`
     rb"|\[?(?:GPU|gpu|[Rr]ank|RANK) ?[:=]? ?(?P<own>\d{1,6})\]?(?: ?[:,|-])? "

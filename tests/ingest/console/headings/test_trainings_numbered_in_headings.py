@@ -38,6 +38,18 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         ),
         {f"{name}/fold={k}": [*E] for k in K for name in ("loss", "val_loss")},
     ),
+    "a fold with its number as one word, which is no host": (
+        "".join(f"fold{k}: epoch {e} loss 1.{k}{e} val_loss 1.{e}{k}\n" for k in K for e in E),
+        {f"{name}/fold={k}": [*E] for k in K for name in ("loss", "val_loss")},
+    ),
+    "a seed with its number as one word, without a sign behind it": (
+        "".join(f"[seed_{k}] epoch {e} loss 1.{k}{e}\n" for k in K for e in E),
+        {f"loss/seed={k}": [*E] for k in K},
+    ),
+    "names of tasks before each of several values of a line": (
+        "".join(f"task1: loss 0.{e}1, task2: loss 0.{e}2, step {e}\n" for e in range(1, 7)),
+        {f"task{k}/loss": [*range(1, 7)] for k in (1, 2)},
+    ),
 }
 
 
