@@ -328,7 +328,7 @@ def table_of_counted_names(lines: Sequence[str]) -> Cells:
             return []
         by_name[match["name"]][match["in_brackets"] or match["bare"]] = match["value"]
     are_single = sum(map(len, by_name.values())) == len(found) >= _LEAST_OF_LINES * len(texts)
-    if not are_single or any(len(values) < LEAST_LINES for values in by_name.values()):
+    if not found or not are_single or any(len(values) < LEAST_LINES for values in by_name.values()):
         return []
     if not all(counts_evenly([*values]) for values in by_name.values()):
         return []

@@ -6,9 +6,10 @@ have no values after all.
 
 from __future__ import annotations
 
+import logging
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 
 import numpy as np
@@ -41,8 +42,9 @@ from holter.ingest.offline.uneven_tables import UnevenTables
 from holter.ingest.open_log import HEAD_BYTES, open_beginning, uncompressed_name, without_holes
 from holter.ingest.stdout.system_text import SystemText
 from holter.ingest.text_encoding import decode_lines
-from holter.types import Batch, SeriesKey
+from holter.types import Batch, SeriesKey, Unreadable
 
+_log = logging.getLogger(__name__)
 _TRIED_BYTES = 16 * 2**20
 _SEVERAL = 2
 _MOST_REPEATED = 2**20
@@ -204,7 +206,8 @@ def _holds_points(file: Path, lines: Format) -> bool:
     """Whether lines read by a format have a value, those held back at the end among them, or are faulty."""
     with open_beginning(file, _TRIED_BYTES)[0].stream as stream:
         reader = lines.reader(uncompressed_name(file), {})
-        found = any(not isinstance(record, Batch) or record.points for record in reader.read(stream))
+        records = _until_failure(file, lines, reader.read(stream))
+        found = any(not isinstance(record, Batch) or record.points for record in records)
         last = reader.finish() if not found and isinstance(reader, HoldingReader) else ()
         return found or any(isinstance(record, Batch) and record.points for record in last)
 
@@ -220,7 +223,17 @@ def _columns(file: Path, guess: Format) -> Iterator[tuple[SeriesKey, np.ndarray]
         if b"\0" in without_holes(stream.read(HEAD_BYTES)):
             return
         stream.seek(0)
-        for record in guess.reader(uncompressed_name(file), {}).read(stream):
+        for record in _until_failure(file, guess, guess.reader(uncompressed_name(file), {}).read(stream)):
             if isinstance(record, Batch):
                 for column in record.columns:
                     yield column.key, record.steps_of(column)
+
+
+def _until_failure(
+    file: Path, guess: Format, records: Iterable[Batch | Unreadable]
+) -> Iterator[Batch | Unreadable]:
+    """The records of a guess; one that fails has no more of them, and the next guess is tried."""
+    try:
+        yield from records
+    except Exception as error:
+        _log.debug("%s: the format %s fails", file, guess.name, exc_info=error)

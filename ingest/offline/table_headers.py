@@ -29,10 +29,11 @@ def is_short_table(lines: Sequence[str], *, may_count: bool) -> bool:
 
     If a column counts, as it `may_count`, it is one in CSV.
     """
+    lines = [line for line in lines if line.strip()]
     if len(lines) < 2:
         return False
     delimiter = max("\t,;", key=lines[0].count)
-    names, *rows = (line.rstrip(delimiter).split(delimiter) for line in lines if line.strip())
+    names, *rows = (line.rstrip(delimiter).split(delimiter) for line in lines)
     metrics = sum(is_metric_name(name.strip()) for name in names)
     are_rows = all(len(row) == len(names) and all(map(is_number, row)) for row in rows)
     if not may_count and step_columns.find_step(names) is not None:

@@ -18,6 +18,8 @@ from holter.ingest.console.dialects import PLAIN_LINES
 from holter.ingest.discovery.run_layout import assign_tree
 from holter.ingest.discovery.scanner import Source
 from holter.ingest.offline.guessed_format import source_by_hand
+from holter.ingest.offline.read_run import read_run
+from holter.ingest.offline.titled_tables import TitledTables
 from holter.ingest.offline.value_histories import rows_of_histories
 from holter.types import Batch, Unreadable
 from tests.support.log_runs import assert_steps, read_log, steps_of
@@ -468,6 +470,33 @@ def test_a_file_without_any_point_is_read_once_as_printed_lines(tmp_path: Path, 
     claimed = Source(path=file, format=lines, assignment=assign_tree(file, [file], one_run=True)[file])
     assert source_by_hand(file, [claimed] if is_claimed else [], {lines.name: lines}) is None
     assert lines.reads == 1
+
+
+@pytest.mark.parametrize("text", ["", "\n", "\n \n\t\n", "\n\nloss\n", "loading 3 of 12 shards from val 7\n"])
+def test_a_file_with_next_to_nothing_in_it_has_no_point(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "notes.log"
+    file.write_text(text)
+    run = read_run(file)
+    assert (run.points, run.unreadable) == (0, [])
+
+
+def test_rows_that_end_in_a_word_for_data_are_no_rows_of_the_headings_above(tmp_path: Path) -> None:
+    text = "width: 640\n" + "".join(f"card: {n}, is of training: True\n" for n in (6, 3)) + "width: 640\n"
+    assert read_run(_written(tmp_path, text)).unreadable == []
+
+
+def test_a_guess_that_fails_leaves_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(self: TitledTables, path: PurePath, text: str) -> Iterator[Batch | Unreadable]:
+        raise LookupError(path)
+
+    monkeypatch.setattr(TitledTables, "records", fail)
+    assert read_run(_written(tmp_path, "0.91\n0.74\n0.63\n0.58\n")).points == 4
+
+
+def _written(folder: Path, text: str) -> Path:
+    file = folder / "loss.log"
+    file.write_text(text)
+    return file
 
 
 EPISODES = [(f"-{n}.25", 240, f"{n}.5", 900 + 7 * (n % 3)) for n in range(1, 8)]

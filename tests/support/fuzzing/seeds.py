@@ -46,6 +46,26 @@ class Seed(NamedTuple):
     value: Any = None
 
 
+GUESSED = [
+    Seed(f"guessed{number}.log", text.encode())
+    for number, text in enumerate(
+        (
+            "",
+            "0.91\n0.74\n0.63\n0.58\n",
+            "loss acc\n0.9 0.1\n0.8 0.2\n0.7 0.3\n0.6 0.4\n",
+            "E: 0 | A: 0.11 | R: -0.79\nE: 1 | A: 0.12 | R: -0.69\nE: 2 | A: 0.13 | R: -0.59\n" * 3,
+            "loss [1]: 3.5\nloss [2]: 3.1\nloss [3]: 2.9\nloss [4]: 2.5\nloss [5]: 2.25\n",
+            "Pass 1\n1 0.5 0.6 val\n2 0.4 0.7 val\nPass 2\n1 0.3 0.8 val\n2 0.2 0.9 val\n",
+            "[[0, 0.5], [1, 0.4], [2, 0.3]]\n{'loss': [0.5, 0.4], 'acc': [0.1, 0.2]}\n",
+            "Fold 1/3: 80 rows\nBest val acc: 40.4%\nFold 2/3: 80 rows\nBest val acc: 41.4%\n",
+            "   loss  acc\n0  0.5  0.6\n1  0.4  0.7\n2  0.3  0.8\nEpoch 1\nA 0.5\nB 0.4\nEpoch 2\nA 0.3\nB 0.2\n",
+            "model,loss,acc\nunet,0.5,0.6\nunet,0.4,0.7\nvit,0.3,0.8\nvit,0.2,0.9\n",
+        )
+    )
+]
+"""Texts that no format claims, which are read when they are given by hand."""
+
+
 @functools.cache
 def fuzzed_formats() -> dict[str, Format]:
     """All formats, and a custom one."""

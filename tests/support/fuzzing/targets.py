@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import gzip
 import json
+import logging
 import random
 import tarfile
 import tempfile
@@ -25,7 +26,7 @@ from holter.ingest.trackers.base import CollectionError
 from holter.server.import_export.import_file import inspect_file
 from tests.support.fuzzing import structures
 from tests.support.fuzzing.mutations import mutate
-from tests.support.fuzzing.seeds import EXPORTS, Seed, format_seeds, fuzzed_formats
+from tests.support.fuzzing.seeds import EXPORTS, GUESSED, Seed, format_seeds, fuzzed_formats
 from tests.support.log_reading import Reading
 
 _READING = Reading()
@@ -68,6 +69,7 @@ def targets() -> dict[str, FuzzTarget]:
     found += [
         FuzzTarget("file", everything, _make_file, _read_file, 60),
         FuzzTarget("folder", everything, _make_text, _read_folder, 5),
+        FuzzTarget("given by hand", [*GUESSED, *everything], _make_text, _read_given_file, 30),
         FuzzTarget("suggestion", everything, _make_text, _suggest, 10),
         FuzzTarget("scrape", seeds["prometheus"], _make_text, _scrape, 10),
         *_tracker_targets(),
@@ -174,6 +176,32 @@ def _read_folder(name: str, content: bytes, index: int) -> None:
     finally:
         for path in paths:
             path.unlink(missing_ok=True)
+
+
+class _Raise(logging.Handler):
+    """Raises what a format failed with, which reading by hand notes and passes over."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Raise the error that is logged."""
+        if record.exc_info is not None and record.exc_info[1] is not None:
+            raise record.exc_info[1]
+
+
+@functools.cache
+def _raise_failures_of_formats() -> None:
+    logger = logging.getLogger("holter.ingest.offline")
+    logger.addHandler(_Raise())
+    logger.setLevel(logging.DEBUG)
+
+
+def _read_given_file(name: str, content: bytes, index: int) -> None:
+    """Read a file that is given by hand: as every format that may be guessed until one has points."""
+    _raise_failures_of_formats()
+    path = _written(name if index % 2 else f"{PurePath(name).stem}.log", content)
+    try:
+        read_run(path, known=fuzzed_formats())
+    finally:
+        path.unlink()
 
 
 def _suggest(name: str, content: bytes, index: int) -> None:
