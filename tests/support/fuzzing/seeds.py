@@ -58,7 +58,8 @@ GUESSED = [
             "Pass 1\n1 0.5 0.6 val\n2 0.4 0.7 val\nPass 2\n1 0.3 0.8 val\n2 0.2 0.9 val\n",
             "[[0, 0.5], [1, 0.4], [2, 0.3]]\n{'loss': [0.5, 0.4], 'acc': [0.1, 0.2]}\n",
             "Fold 1/3: 80 rows\nBest val acc: 40.4%\nFold 2/3: 80 rows\nBest val acc: 41.4%\n",
-            "   loss  acc\n0  0.5  0.6\n1  0.4  0.7\n2  0.3  0.8\nEpoch 1\nA 0.5\nB 0.4\nEpoch 2\nA 0.3\nB 0.2\n",
+            "   loss  acc\n0  0.5  0.6\n1  0.4  0.7\n2  0.3  0.8\n"
+            "Epoch 1\nA 0.5\nB 0.4\nEpoch 2\nA 0.3\nB 0.2\n",
             "model,loss,acc\nunet,0.5,0.6\nunet,0.4,0.7\nvit,0.3,0.8\nvit,0.2,0.9\n",
         )
     )
