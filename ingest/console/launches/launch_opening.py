@@ -37,6 +37,7 @@ from holter.ingest.console.launches.printed_settings import PrintedSettings
 from holter.ingest.console.launches.process_starts import ProcessStart, evaluated_by, process_start
 from holter.ingest.console.launches.resumed_processes import BEGINS_TRAINING, LOADED_AT, OF_PROCESSES, resumes
 from holter.ingest.console.line.line_settings import ROW_OF_MODEL
+from holter.ingest.console.search.pattern_search import LinearPattern
 
 _MAX_BYTES = 32 * 1024
 _MAX_PIECES = 12
@@ -60,7 +61,7 @@ _EPOCH = re.compile(
     rb"(?:[ #\[(]{0,4}\d{1,6}(?: ?/ ?\d{1,6})?|[: \[(]{1,4}\d{1,6} ?/ ?\d{1,6})[^\w\n]{0,100}"
 )
 """The heading of an epoch or a round, no setting as `epoch: 100`: lines below may come with each of them."""
-_BEGINS = re.compile(rb"(?i)" + BEGINS_TRAINING)
+_BEGINS = LinearPattern(rb"(?i)" + BEGINS_TRAINING)
 """What a program prints as it begins, but may print for each part of a training as well."""
 _STARTED = -1
 _DATED = re.compile(
@@ -219,14 +220,14 @@ class LaunchOpening:
             self._size += len(line)
             self._is_warned = False
             return
-        if not (self._opener or self._counts):
-            self._opener, self._numbers = opener_of(line), numbers_of(line)
+        if not (self._opener or self._counts) and (opener := opener_of(line)):
+            self._opener, self._numbers = opener, numbers_of(line)
         self._size = _MAX_BYTES if _EPOCH.fullmatch(line) is not None else self._size + len(line)
         if _DATED.fullmatch(line) is not None and REPEATED.search(line) is None:
             self._has_dated = True
         if ARGUMENTS in line:
             self._arguments, self._last_arguments = self._arguments + 1, arguments_of(line)
-        warning = _WARNING.search(line)
+        warning = _WARNING.search(line) if b"Warning: " in line else None
         was_warned, self._is_warned = self._is_warned, warning is not None
         if warning is not None and (warning[0] in self._warnings or len(self._warnings) < _MOST_WARNINGS):
             self._warnings[warning[0]] = self._warnings.get(warning[0], 0) + 1
@@ -452,7 +453,7 @@ class LaunchOpening:
             self._found or self._has_set_up or self._is_short or self.crash.has_ended
         )
 
-    def _is_opening(self, *others: re.Pattern[bytes]) -> bool:
+    def _is_opening(self, *others: LinearPattern) -> bool:
         """Whether most of the opening lines came again, one about the set-up or `others` among them."""
         pieces = self._pieces or []
         if self._is_short:
@@ -460,7 +461,8 @@ class LaunchOpening:
         if len(self._found) < _LEAST_SHARE * len(pieces):
             return False
         found = [pieces[number] for number in self._found if number >= 0]
-        return any(pattern.search(piece) is not None for piece in found for pattern in (SET_UP, *others))
+        patterns: list[re.Pattern[bytes] | LinearPattern] = [SET_UP, *others]
+        return any(pattern.search(piece) is not None for piece in found for pattern in patterns)
 
     @property
     def states_settings(self) -> bool:
