@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate, chain, groupby
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from holter.ingest.console.layouts.layout_prefixes import LinePrefix
 from holter.ingest.console.layouts.line_layouts import LineLayout
@@ -21,12 +20,9 @@ _MIN_LINES = 4
 _MAX_LAYOUTS = 8
 """Layouts of lines that look alike, e.g. since the digits of their times vary."""
 _MAX_KEYS = 512
-_NEWLINE = 10
-_NUMBER_OF_EMPTY = 1
 _EMPTY = LineLayout(re.compile(b"\n"), LinePrefix(0, (), "", ""), content=None, is_empty=True)
 """That of an empty line."""
 
-Numbers = NDArray[np.int64]
 Layouts = Mapping[int, Sequence[LineLayout]]
 """The layouts of lines, by what those that look alike have in common."""
 
@@ -48,59 +44,50 @@ class KnownLines:
 
     def __init__(self, text: bytes) -> None:
         self._text = text
-        self._layouts: list[LineLayout | None] = [None, _EMPTY]
-        """Those of `_of_lines`, by their numbers."""
+        self._has_known = False
         self.rows: dict[LineLayout, list[tuple[bytes, ...]]] = {}
         """The groups of a layout's pattern in each of its lines; maybe of none that hold nothing."""
 
     @cached_property
     def starts(self) -> list[int]:
         """Where each line begins, and where one behind the last would."""
-        starts: list[int] = self._starts.tolist()
-        return starts
+        return [0, *accumulate(map((1).__add__, self._sizes))]
 
     @cached_property
-    def _starts(self) -> Numbers:
-        ends = np.flatnonzero(np.frombuffer(self._text, dtype=np.uint8) == _NEWLINE)
-        return np.concatenate([[0], ends + 1, [len(self._text) + 1]])
+    def _sizes(self) -> list[int]:
+        """The bytes of each line without its end, the last one is behind the last end of a line."""
+        return [*map(len, self._text.split(b"\n"))]
 
     @cached_property
-    def _keys(self) -> Numbers:
+    def _keys(self) -> list[int]:
         """What lines that look alike have in common."""
-        lines = self._text.translate(None, _NUMBER_CHARACTERS).split(b"\n")
-        return np.fromiter(map(hash, lines), dtype=np.int64, count=len(lines))
+        return list(map(hash, self._text.translate(None, _NUMBER_CHARACTERS).split(b"\n")))
 
     @cached_property
-    def _of_lines(self) -> Numbers:
-        """The number of the layout of each line. An empty line belongs to the one above."""
-        return np.zeros(len(self._starts) - 1, dtype=np.int64)
+    def layouts(self) -> list[LineLayout | None]:
+        """That of each line, None if it is not known. An empty line belongs to the one above."""
+        return [None] * (len(self.starts) - 1)
 
-    def _numbers(self, places: Sequence[Place]) -> tuple[Numbers, Numbers]:
-        """The lines in some parts of the text, and how many there are up to the end of each part."""
-        bounds = np.searchsorted(self._starts, np.array(places, dtype=np.int64).reshape(-1, 2))
-        sizes = bounds[:, 1] - bounds[:, 0]
-        behind = np.cumsum(sizes)
-        return np.arange(sizes.sum()) + np.repeat(bounds[:, 1] - behind, sizes), behind
+    def _numbers(self, place: Place) -> range:
+        """The lines of a part of the text."""
+        return range(bisect_left(self.starts, place[0]), bisect_left(self.starts, place[1]))
 
     def alike(self, places: Sequence[Place], keys: Collection[int]) -> dict[int, list[int]]:
         """The lines in some parts of the text, by what those that look alike have in common."""
-        numbers, _ = self._numbers(places)
-        if not len(numbers):
-            return {}
-        of_lines = self._keys[numbers]
-        order = np.argsort(of_lines, kind="stable")
-        in_order = of_lines[order]
-        firsts = [0, *_changes(in_order)]
-        found: dict[int, list[int]] = {}
-        for key, first, last in zip(
-            in_order[firsts].tolist(), firsts, [*firsts[1:], len(order)], strict=True
-        ):
-            if key in keys:
-                found[key] = numbers[order[first:last]].tolist()
-        return found
+        found: dict[int, list[int]] = {key: [] for key in keys}
+        of_key = found.get
+        numbers = [*chain.from_iterable(map(self._numbers, places))]
+        of_lines = [*map(self._keys.__getitem__, numbers)]
+        if len({*of_lines}) == 1:
+            return {key: numbers for key in of_lines[:1] if key in found}
+        for number, key in zip(numbers, of_lines, strict=True):
+            if (alike := of_key(key)) is not None:
+                alike.append(number)
+        return {key: alike for key, alike in found.items() if alike}
 
     def add(self, numbers: Sequence[int], layouts: Sequence[LineLayout]) -> None:
         """Note which of some lines are of these layouts: each is of the first that matches it."""
+        self._has_known = True
         for layout in layouts:
             if (rows := self._rows(numbers, layout)) is not None:
                 matched = numbers
@@ -110,11 +97,10 @@ class KnownLines:
                 numbers = [number for number in numbers if number not in others]
             else:
                 continue
-            if layout not in self.rows:
-                self.rows[layout] = []
-                self._layouts.append(layout)
-            self.rows[layout] += rows
-            self._of_lines[matched] = self._layouts.index(layout)
+            self.rows.setdefault(layout, []).extend(rows)
+            of_lines = self.layouts
+            for number in matched:
+                of_lines[number] = layout
             if self._has_empty:
                 self._add_empty_behind(matched)
             if matched is numbers:
@@ -143,50 +129,44 @@ class KnownLines:
 
     @cached_property
     def _has_empty(self) -> bool:
-        return bool((np.diff(self._starts[:-1]) == 1).any())
+        return 0 in self._sizes[:-1]
 
     def _add_empty_behind(self, numbers: Sequence[int]) -> None:
         """Note that empty lines belong to the known lines above them."""
-        below = np.array(numbers) + 1
-        below = below[below < len(self._of_lines)]
-        is_empty = np.diff(self._starts)[below] == 1
-        self._of_lines[below[is_empty]] = _NUMBER_OF_EMPTY
+        starts, layouts = self.starts, self.layouts
+        for number in numbers:
+            if starts[number + 1 : number + 3] == [starts[number + 1], starts[number + 1] + 1]:
+                layouts[number + 1] = _EMPTY
 
     def unknown(self, places: Sequence[Place]) -> list[Place]:
         """What is left of some parts of the text without known lines."""
-        if not self.rows:
+        if not self._has_known:
             return [*places]
-        numbers, behind = self._numbers(places)
-        of_places = np.repeat(np.arange(len(places)), np.diff(behind, prepend=0))
-        is_unknown = self._of_lines[numbers] == 0
-        lines, of_places = numbers[is_unknown], of_places[is_unknown]
-        if not len(lines):
-            return []
-        is_first = np.ones(len(lines) + 1, dtype=np.bool_)  # of lines below one another in a part
-        is_first[1:-1] = (np.diff(lines) != 1) | (np.diff(of_places) != 0)
-        ends = np.array(places, dtype=np.int64)[:, 1][of_places]
-        begins_left = self._starts[lines[is_first[:-1]]]
-        ends_left = np.minimum(self._starts[lines + 1], ends)[is_first[1:]]
-        return [*zip(begins_left.tolist(), ends_left.tolist(), strict=True)]
+        left: list[Place] = []
+        starts, layouts = self.starts, self.layouts
+        for place in places if None in layouts else ():
+            lines = [number for number in self._numbers(place) if layouts[number] is None]
+            if not lines:
+                continue
+            first = behind = lines[0]
+            for number in lines:
+                if number != behind:  # known lines are between
+                    left.append((starts[first], starts[behind]))
+                    first = number
+                behind = number + 1
+            left.append((starts[first], min(starts[behind], place[1])))
+        return left
 
     def in_order(self) -> Iterator[tuple[LineLayout | None, int, int]]:
         """The layout of lines below one another, None where none is known, the first line and the one behind.
 
         Empty lines below known ones are left out.
         """
-        if not self.rows:
-            return
-        firsts = [0, *_changes(self._of_lines)]
-        layouts = map(self._layouts.__getitem__, self._of_lines[firsts].tolist())
-        for layout, first, last in zip(layouts, firsts, [*firsts[1:], len(self._of_lines)], strict=True):
+        number = 0
+        for layout, lines in groupby(self.layouts) if self._has_known else ():
+            first, number = number, number + len([*lines])
             if layout is not _EMPTY:
-                yield layout, first, last
-
-
-def _changes(numbers: Numbers) -> list[int]:
-    """Where a number differs from the one before."""
-    changes: list[int] = (np.flatnonzero(np.diff(numbers)) + 1).tolist()
-    return changes
+                yield layout, first, number
 
 
 class LayoutIndex:
