@@ -140,6 +140,10 @@ class LineTable(Protocol):
         ...
 
 
+LinesOfProcess = tuple[LineTable, int, int, Labels]
+"""Lines of a table with the same labels: the first one, the one behind the last, and the labels."""
+
+
 class LineColumns(Protocol):
     """Parses many lines of one layout at once, with the same result as parsing each by itself."""
 

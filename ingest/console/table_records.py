@@ -7,18 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from holter.ingest.console.dialect import LinesOfProcess
 from holter.ingest.console.launches.launch_records import LaunchRecords
 from holter.ingest.console.parsed_lines import ParsedLines
 from holter.ingest.console.search.block_search import FoundTable
 from holter.ingest.console.steps.steady_rows import (
-    LinesOfProcess,
     are_steady,
     note_steady_lines,
     rows_in_order,
 )
 from holter.ingest.console.steps.step_axis import known_axis
 from holter.ingest.console.writers.interleaved_writers import UnlabelledRows
-from holter.ingest.console.writers.process_rows import rows_at_once, rows_at_steps, rows_of_lines
+from holter.ingest.console.writers.process_rows import rows_at_once, rows_at_steps
 from holter.ingest.console.writers.process_series import ProcessSeries
 from holter.ingest.console.writers.process_states import ProcessStates
 from holter.ingest.console.writers.redrawn_lines import RedrawnLines
@@ -56,7 +56,7 @@ class TableRecords:
         lines = self._lines_of_processes(found)
         rows = self._rows_at_once(found, lines)
         if rows is not None and self._are_alike(lines, rows):
-            return self._add_alike(lines, rows, found, parsed)
+            return self._add_alike(lines, rows, _records_among(rows, found), parsed)
         launches, series = self._launches, self._series
         unlabelled, main, end = UnlabelledRows([], [], []), None, None
         is_noted, is_steady = False, False
@@ -89,9 +89,11 @@ class TableRecords:
         None if nothing was added.
         """
         process = found.process
-        if self._redrawn.has_any or not self._series.is_alone(process) or not found.is_of(process):
+        if self._redrawn.has_any or not self._series.is_alone(process):
             return None
-        lines, state = self._lines_of_processes(found), self._states.of(process)
+        lines, state = found.by_process(), self._states.of(process)
+        if any(labels != process for *_, labels in lines):
+            return None
         is_settled = self._launches.is_settled(1) and self._launches.is_steady
         if "passes" in known_axis(state) or not (is_settled and are_steady(lines, state)):
             return None
@@ -99,10 +101,11 @@ class TableRecords:
         if not self._launches.opening.is_quiet(first, last):
             return None
         rows = rows_in_order(lines)
-        if not (self._are_alike(lines, rows) and self._launches.all_continue([row for row in rows if row])):
+        records = _records_among(rows, found)
+        if not (self._are_alike(lines, rows) and self._launches.all_continue(records.rows)):
             return None
         note_steady_lines(lines, state)
-        return self._add_alike(lines, rows, found, parsed)
+        return self._add_alike(lines, rows, records, parsed)
 
     def _rows_at_once(
         self, found: FoundTable, lines: Sequence[LinesOfProcess]
@@ -132,26 +135,22 @@ class TableRecords:
         self,
         lines: Sequence[LinesOfProcess],
         rows: Sequence[LogRow | None],
-        found: FoundTable,
+        records: UnlabelledRows,
         parsed: ParsedLines,
     ) -> int | None:
-        """Add the rows of all lines; see `_are_alike`."""
-        launches, series, offset = self._launches, self._series, found.offset
-        places = [place for place, row in enumerate(rows) if row is not None]
-        records = [row for row in rows if row is not None]
-        if not records:
+        """Add the `records` among the rows of all lines; see `_are_alike`."""
+        launches, series = self._launches, self._series
+        if not records.rows:
             return None
-        launches.note_step(records[0], records[0].step, parsed, is_named=False)
+        launches.note_step(records.rows[0], records.rows[0].step, parsed, is_named=False)
         process = next(process for table, *_, process in lines if table.has_values)
         is_alone, labels = series.is_alone(process), series.labels_of_process(process)
         if not is_alone:
             launches.note_record(parsed)
-        launches.note_steady_steps(records)
+        launches.note_steady_steps(records.rows)
         if is_alone:
-            starts = [offset + found.starts[place] for place in places]
-            ends = [offset + found.ends[place] for place in places]
-            launches.add_unlabelled(UnlabelledRows(records, starts, ends), parsed)
-            return ends[-1]
+            launches.add_unlabelled(records, parsed)
+            return records.ends[-1]
         of_process, line = {id(process): labels}, 0
         for table, first, last, process in lines:
             if not table.has_values:
@@ -163,7 +162,7 @@ class TableRecords:
                 assert row is not None, "a line with values"
                 parsed.rows += [LogRow(row.step, row.time, row.values, each) for each in of_lines]
             line += last - first
-        return offset + found.ends[places[-1]]
+        return records.ends[-1]
 
     def _records(
         self, found: FoundTable, lines: Sequence[LinesOfProcess], at_once: Sequence[LogRow | None] | None
@@ -174,12 +173,13 @@ class TableRecords:
         for table, first, last, process in lines:
             state = self._states.of(process)
             if at_once is None:
-                rows = rows_of_lines(table, first, last, state)
+                of_table: Sequence[LogRow | None] = table.rows(first, last, state)
             else:
-                rows = rows_at_steps(at_once[line : line + last - first], state)
+                of_table = at_once[line : line + last - first]
             if not table.has_values:  # what they announce is noted
                 line += last - first
                 continue
+            rows = rows_at_steps(of_table, state)
             is_alone = self._series.is_alone(process)
             for row, at in rows:
                 start, line = offset + starts[line], line + 1
@@ -192,11 +192,7 @@ class TableRecords:
     def _lines_of_processes(self, found: FoundTable) -> list[LinesOfProcess]:
         """The lines of each process below one another."""
         if not self._redrawn.has_any:
-            return [
-                (table, *part)
-                for table, begin, end, _ in found.parts
-                for part in table.by_process(begin, end)
-            ]
+            return found.by_process()
         line, lines = 0, list[LinesOfProcess]()
         for table, begin, end, _ in found.parts:
             places = [found.offset + at for at in found.starts[line : line + end - begin]]
@@ -212,3 +208,10 @@ class TableRecords:
             row = self._launches.of_training(row)
             labels = self._series.labels_of(row.labels, process)
         return [LogRow(row.step, row.time, row.values, each, *row[4:]) for each in labels]
+
+
+def _records_among(rows: Sequence[LogRow | None], found: FoundTable) -> UnlabelledRows:
+    """The records among the rows of some lines, with where each begins and ends in the stream."""
+    offset, lines = found.offset, zip(rows, found.starts, found.ends, strict=True)
+    records = [(row, offset + start, offset + end) for row, start, end in lines if row is not None]
+    return UnlabelledRows(*map(list, zip(*records, strict=True))) if records else UnlabelledRows([], [], [])

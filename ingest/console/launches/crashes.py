@@ -23,6 +23,8 @@ LOADS = LinearPattern(
     rb"|\b(?:epoch|iter(?:ation)?|step)[ :=]{1,3}\d)"
 )
 """What a program prints that loads what another process, or an earlier part of itself, has saved."""
+_MAY_LOAD = (b"oad", b"estor")
+"""What a line has a part of that states what was loaded; one may resume without."""
 _SIGNS_OF_END = (b"Killed", b"*** Aborted at ", b"Segmentation fault", b" CANCELLED AT ")
 _END = re.compile(
     rb"(?m)(?:^|[\]\d]) {0,8}(?:Killed(?: {2,40}\S[^\n]{0,400})?[ \t\r]{0,8}$|Segmentation fault\b)"
@@ -65,18 +67,14 @@ class Crash:
         """Forget what was printed: a record follows."""
         self._stage, self.has_ended, self.may_repeat = _NOTHING, False, False
 
-    def search(self, block: bytes, begin: int, end: int, first: bytes) -> bool:
-        """Note what a part of a block has of it; `first` is a part of the first line of the program.
-
-        Returns whether a traceback begins in it.
-        """
-        has_traceback = block.find(_TRACEBACK, begin, end) >= 0
+    def search(self, block: bytes, begin: int, end: int, first: bytes) -> None:
+        """Note what a part of a block has of it; `first` is a part of the first line of the program."""
+        is_headed = has_traceback(block, begin, end)
         if any(block.find(sign, begin, end) >= 0 for sign in _SIGNS_OF_END):
             self.has_ended = self.has_ended or _END.search(block, begin, end) is not None
-        self.may_repeat = self.may_repeat or has_traceback or self.has_ended
-        if self._stage != _NOTHING or has_traceback or self.has_ended:
+        self.may_repeat = self.may_repeat or is_headed or self.has_ended
+        if self._stage != _NOTHING or is_headed or self.has_ended:
             self._advance(block, begin, end, first)
-        return has_traceback
 
     def _advance(self, block: bytes, begin: int, end: int, first: bytes) -> None:
         """Note how far a part of a block takes a traceback, its exception and what continues behind it.
@@ -103,6 +101,17 @@ class Crash:
         return match.end()
 
 
+def has_traceback(block: bytes, begin: int, end: int) -> bool:
+    """Whether a traceback may begin in a part of a block."""
+    return block.find(_TRACEBACK, begin, end) >= 0
+
+
 def has_signs(block: bytes, begin: int, end: int) -> bool:
     """Whether a part of a block may say that a program crashed or was ended."""
     return any(block.find(sign, begin, end) >= 0 for sign in (_TRACEBACK, *_SIGNS_OF_END))
+
+
+def states_loaded(block: bytes, begin: int, end: int) -> bool:
+    """Whether a part of a block states that something was loaded that was saved before."""
+    may_load = any(block.find(word, begin, end) >= 0 for word in _MAY_LOAD)
+    return may_load and LOADS.search(block, begin, end) is not None

@@ -14,10 +14,11 @@ next training. So they are where other lines come between, but neither these nor
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
-from holter.ingest.console.launches.crashes import LOADS, Crash, has_signs
+from holter.ingest.console.launches.crashes import LOADS, Crash, has_signs, has_traceback, states_loaded
 from holter.ingest.console.launches.opening_lines import (
     ARGUMENTS,
     LETTER,
@@ -36,6 +37,7 @@ from holter.ingest.console.launches.printed_settings import PrintedSettings
 from holter.ingest.console.launches.process_starts import ProcessStart, evaluated_by, process_start
 from holter.ingest.console.launches.resumed_processes import BEGINS_TRAINING, LOADED_AT, OF_PROCESSES, resumes
 from holter.ingest.console.line.line_settings import ROW_OF_MODEL
+from holter.ingest.console.search.pattern_search import LinearPattern
 
 _MAX_BYTES = 32 * 1024
 _MAX_PIECES = 12
@@ -59,7 +61,7 @@ _EPOCH = re.compile(
     rb"(?:[ #\[(]{0,4}\d{1,6}(?: ?/ ?\d{1,6})?|[: \[(]{1,4}\d{1,6} ?/ ?\d{1,6})[^\w\n]{0,100}"
 )
 """The heading of an epoch or a round, no setting as `epoch: 100`: lines below may come with each of them."""
-_BEGINS = re.compile(rb"(?i)" + BEGINS_TRAINING)
+_BEGINS = LinearPattern(rb"(?i)" + BEGINS_TRAINING)
 """What a program prints as it begins, but may print for each part of a training as well."""
 _STARTED = -1
 _DATED = re.compile(
@@ -218,14 +220,14 @@ class LaunchOpening:
             self._size += len(line)
             self._is_warned = False
             return
-        if not (self._opener or self._counts):
-            self._opener, self._numbers = opener_of(line), numbers_of(line)
+        if not (self._opener or self._counts) and (opener := opener_of(line)):
+            self._opener, self._numbers = opener, numbers_of(line)
         self._size = _MAX_BYTES if _EPOCH.fullmatch(line) is not None else self._size + len(line)
         if _DATED.fullmatch(line) is not None and REPEATED.search(line) is None:
             self._has_dated = True
         if ARGUMENTS in line:
             self._arguments, self._last_arguments = self._arguments + 1, arguments_of(line)
-        warning = _WARNING.search(line)
+        warning = _WARNING.search(line) if b"Warning: " in line else None
         was_warned, self._is_warned = self._is_warned, warning is not None
         if warning is not None and (warning[0] in self._warnings or len(self._warnings) < _MOST_WARNINGS):
             self._warnings[warning[0]] = self._warnings.get(warning[0], 0) + 1
@@ -246,28 +248,90 @@ class LaunchOpening:
             self._short.append(line)
 
     def _search(self, begin: int, end: int) -> None:
-        """Note the opening lines, and prompts, in a part of the block."""
-        block, pieces, numbered = self._block, self._pieces or (), b""
-        has_crashed = False
-        self.settings.search(block, begin, end)
-        if self.crash.has_begun or OF_PROCESSES.search(block, begin, end) is not None:
-            has_crashed = self._search_processes(begin, end, pieces)
-        if any(block.find(warning, begin, end) >= 0 for warning in self._warnings):
-            self._has_warned = True
-            self._found.add(_MAY_HAVE_STARTED)
-        if self._arguments and self._has_new_arguments(begin, end):
-            self._found.add(_ARGUMENTS_AGAIN)
-        if self._has_dated and _DATED.search(block, begin, end) is not None:
-            self._found.add(_DATED_AGAIN)
-            if _BEGINS_LOSSES.search(block, begin, end) is not None:
-                self._found.add(_LOSSES_AGAIN)
-        if self._first and block.find(self._first, begin, end) >= 0:
-            self._found.add(_FIRST_AGAIN)
+        """Note what a part of the block has of launches, and whether it has words."""
         if self._opener:
-            self._has_text = self._has_text or _WORD.search(block, begin, end) is not None
-            if (at := block.find(self._opener, begin, end)) >= 0:
-                numbered = self._count_on(line_at(block, at)) if len(pieces) < _LEAST_PIECES - 1 else b""
-            if (at >= 0 and not numbered) or has_crashed:
+            self._has_text = self._has_text or _WORD.search(self._block, begin, end) is not None
+        for note in self._signs(begin, end):
+            note()
+
+    def is_quiet(self, begin: int, end: int) -> bool:
+        """Whether nothing of launches would be noted of any part of this part of the block.
+
+        That there is text is forgotten with the next record.
+        """
+        if self._pieces is None or self._found or self._has_warned or self.crash.has_begun:
+            return False
+        return next(self._signs(begin, end), None) is None
+
+    def _signs(self, begin: int, end: int) -> Iterator[Callable[[], None]]:
+        """What notes each sign of launches that a part of the block has.
+
+        It is called before the next one is asked for, which may depend on it.
+        """
+        block, pieces = self._block, self._pieces
+        if self.settings.may_be_in(block, begin, end):
+            yield partial(self.settings.search, block, begin, end)
+        if self.crash.has_begun or OF_PROCESSES.search(block, begin, end) is not None:
+            yield from self._signs_of_processes(begin, end)
+        if any(block.find(warning, begin, end) >= 0 for warning in self._warnings):
+            yield self._note_warning
+        if self._arguments and self._has_new_arguments(begin, end):
+            yield partial(self._found.add, _ARGUMENTS_AGAIN)
+        if self._has_dated and _DATED.search(block, begin, end) is not None:
+            yield partial(self._note_dated, begin, end)
+        if self._first and block.find(self._first, begin, end) >= 0:
+            yield partial(self._found.add, _FIRST_AGAIN)
+        has_opener = bool(self._opener) and block.find(self._opener, begin, end) >= 0
+        if has_opener or (pieces and (self._found or block.find(pieces[0], begin, end) >= 0)):
+            yield partial(self._note_opening, begin, end)
+
+    def _signs_of_processes(self, begin: int, end: int) -> Iterator[Callable[[], None]]:
+        """The same of what states anything of processes by itself."""
+        block = self._block
+        if (start := process_start(block, begin, end)) is not ProcessStart.NONE:
+            yield partial(self._note_process, start, begin, end)
+        if _BEGINS.search(block, begin, end) is not None:
+            yield self._note_training
+        if resumes(block, begin, end):
+            yield partial(self._found.add, _RESUMED)
+        if states_loaded(block, begin, end):
+            yield partial(self._note_loaded, begin, end)
+        if self.crash.has_begun or has_signs(block, begin, end):
+            yield partial(self._note_crash, begin, end)
+
+    def _note_process(self, start: ProcessStart, begin: int, end: int) -> None:
+        self._found.add(_STARTED if start is ProcessStart.SHOWN else _MAY_HAVE_STARTED)
+        self._evaluated = evaluated_by(self._block, begin, end)
+
+    def _note_training(self) -> None:
+        self.has_begun_training = True
+
+    def _note_loaded(self, begin: int, end: int) -> None:
+        self._has_loaded = True
+        if (stated := LOADED_AT.search(self._block, begin, end)) is not None:
+            self.loaded_at = int(stated[1])
+
+    def _note_crash(self, begin: int, end: int) -> None:
+        first = self._opener or next(iter(self._pieces or ()), b"")
+        self.crash.search(self._block, begin, end, first)
+        if self._opener and has_traceback(self._block, begin, end):
+            self._found.add(_OPENER_AGAIN)
+
+    def _note_warning(self) -> None:
+        self._has_warned = True
+        self._found.add(_MAY_HAVE_STARTED)
+
+    def _note_dated(self, begin: int, end: int) -> None:
+        self._found.add(_DATED_AGAIN)
+        if _BEGINS_LOSSES.search(self._block, begin, end) is not None:
+            self._found.add(_LOSSES_AGAIN)
+
+    def _note_opening(self, begin: int, end: int) -> None:
+        """Note which opening lines a part of the block has; a first line that counts on is none."""
+        block, pieces, numbered = self._block, self._pieces or (), b""
+        if self._opener and (at := block.find(self._opener, begin, end)) >= 0:
+            numbered = self._count_on(line_at(block, at)) if len(pieces) < _LEAST_PIECES - 1 else b""
+            if not numbered or has_traceback(block, begin, end):
                 self._found.add(_OPENER_AGAIN)
                 numbered = b""
         if not pieces or (not self._found and block.find(pieces[0], begin, end) < 0):
@@ -275,52 +339,6 @@ class LaunchOpening:
         for number, piece in enumerate(pieces):
             if number not in self._found and piece not in numbered and block.find(piece, begin, end) >= 0:
                 self._found.add(number)
-
-    def is_quiet(self, begin: int, end: int) -> bool:
-        """Whether nothing of launches would be noted of any part of this part of the block.
-
-        Each sign that `_search` notes is looked for. That there is text is forgotten with the next record.
-        """
-        block, pieces = self._block, self._pieces
-        if pieces is None or self._found or self._has_warned or self.crash.has_begun:
-            return False
-        texts = [*self._warnings, *pieces[:1], *filter(None, (self._first, self._opener))]
-        if self._arguments:
-            texts.append(ARGUMENTS)
-        if self.settings.may_be_in(block, begin, end):
-            return False
-        if any(block.find(text, begin, end) >= 0 for text in texts):
-            return False
-        if self._has_dated and _DATED.search(block, begin, end) is not None:
-            return False
-        if OF_PROCESSES.search(block, begin, end) is None:
-            return True
-        is_start = process_start(block, begin, end) is not ProcessStart.NONE
-        is_of_other = LOADS.search(block, begin, end) is not None or has_signs(block, begin, end)
-        begins = resumes(block, begin, end) or _BEGINS.search(block, begin, end) is not None
-        return not (is_start or is_of_other or begins)
-
-    def _search_processes(self, begin: int, end: int, pieces: Sequence[bytes]) -> bool:
-        """Note what a part of the block states of processes by itself; whether a traceback begins in it."""
-        block = self._block
-        if (start := process_start(block, begin, end)) is not ProcessStart.NONE:
-            self._found.add(_STARTED if start is ProcessStart.SHOWN else _MAY_HAVE_STARTED)
-            self._evaluated = evaluated_by(block, begin, end)
-        if _BEGINS.search(block, begin, end) is not None:
-            self.has_begun_training = True
-        if resumes(block, begin, end):
-            self._found.add(_RESUMED)
-        self._search_loaded(begin, end)
-        return self.crash.search(block, begin, end, self._opener or (pieces[0] if pieces else b""))
-
-    def _search_loaded(self, begin: int, end: int) -> None:
-        """Note what a part of the block states of a checkpoint that was loaded."""
-        block = self._block
-        if block.find(b"oad", begin, end) < 0 and block.find(b"estor", begin, end) < 0:
-            return
-        self._has_loaded = self._has_loaded or LOADS.search(block, begin, end) is not None
-        if self._has_loaded and (stated := LOADED_AT.search(block, begin, end)) is not None:
-            self.loaded_at = int(stated[1])
 
     @property
     def evaluated(self) -> str:
@@ -435,7 +453,7 @@ class LaunchOpening:
             self._found or self._has_set_up or self._is_short or self.crash.has_ended
         )
 
-    def _is_opening(self, *others: re.Pattern[bytes]) -> bool:
+    def _is_opening(self, *others: LinearPattern) -> bool:
         """Whether most of the opening lines came again, one about the set-up or `others` among them."""
         pieces = self._pieces or []
         if self._is_short:
@@ -443,7 +461,8 @@ class LaunchOpening:
         if len(self._found) < _LEAST_SHARE * len(pieces):
             return False
         found = [pieces[number] for number in self._found if number >= 0]
-        return any(pattern.search(piece) is not None for piece in found for pattern in (SET_UP, *others))
+        patterns: list[re.Pattern[bytes] | LinearPattern] = [SET_UP, *others]
+        return any(pattern.search(piece) is not None for piece in found for pattern in patterns)
 
     @property
     def states_settings(self) -> bool:

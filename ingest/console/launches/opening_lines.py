@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from zlib import crc32
 
 SHORTEST = 12
@@ -15,6 +16,7 @@ SHORTEST = 12
 _LONGEST = 80
 _LEAST_OF_OPENER = 4
 _LEAST_LETTERS = 8
+_ZEROS = bytes.maketrans(b"123456789", b"000000000")
 _WITHOUT_DIGITS = re.compile(rb"[^0-9\x1b]+")
 _TEMPORARY = re.compile(rb"/tmp/[^\s'\"]{1,200}")
 """A file that has another name each time."""
@@ -82,6 +84,11 @@ def numbers_of(line: bytes) -> list[int]:
 
 def opener_of(line: bytes) -> bytes:
     """The longest part without digits of the first line; nothing of one that may come again or come once."""
+    return _opener_of(line.translate(_ZEROS))
+
+
+@lru_cache(maxsize=256)  # a text may begin with many lines that differ in their digits alone
+def _opener_of(line: bytes) -> bytes:
     if REPEATED.search(_AMOUNTS.sub(b"", line)) is not None or _ONLY_ONCE.search(line) is not None:
         return b""
     parts = _WITHOUT_DIGITS.findall(_VALUE.sub(rb"\g<1>0", line))
@@ -94,6 +101,11 @@ def piece_of(line: bytes) -> bytes:
 
     Of a line that states settings it is the beginning of these: the number of epochs may be among them.
     """
+    return _piece_of(line.translate(_ZEROS))
+
+
+@lru_cache(maxsize=256)
+def _piece_of(line: bytes) -> bytes:
     if ARGUMENTS in line:
         return ARGUMENTS
     parts = _WITHOUT_DIGITS.findall(_TEMPORARY.sub(b"0", line))

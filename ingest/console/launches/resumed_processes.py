@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from holter.ingest.console.launches.crashes import LOADS
 from holter.ingest.console.launches.process_starts import ANY_PROCESS_START
 from holter.ingest.console.search.pattern_search import LinearPattern
 
@@ -19,9 +20,11 @@ _RESUMES = LinearPattern(
 )
 """What a program prints that was started again and continues where the launch before ended."""
 OF_PROCESSES = LinearPattern(
-    rb"(?m)esum|ESUM|estor|ontinu|oad|(?i:"
+    rb"(?m)esum|ESUM|estored all|ontinu|(?i:"
     + BEGINS_TRAINING
-    + rb")|Traceback \(most|Killed|\*\*\* |Segmentation fault|"
+    + rb")|Traceback \(most|Killed|\*\*\* |Segmentation fault|(?:"
+    + LOADS.pattern
+    + rb")|"
     + ANY_PROCESS_START
 )
 """What a text has that states anything of processes: nothing is looked for where none of it is there."""

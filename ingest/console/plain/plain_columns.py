@@ -67,9 +67,12 @@ from holter.ingest.console.steps.step_axis import (
 )
 from holter.ingest.console.text.glued_lines import glued_records
 from holter.ingest.console.text.values import begins_with_year, find_time, parse_time, parse_year_first
-from holter.ingest.rows import LogRow
+from holter.ingest.rows import LogRow, rows_from_columns
 
 _NO_TIME = float("nan")
+_number, _total = itemgetter(0), itemgetter(1)
+"""What a line counts, and the total of that."""
+_WITHOUT_TOTAL = {0}
 _STEPS_ALONE = ({Counter.STEP}, {Counter.GLOBAL_STEP})
 """What lines count that announce nothing but a step."""
 _SCALED_COUNT_DIGITS = 6
@@ -197,7 +200,8 @@ class PlainTable:
         self._names: list[str] = []
         self._direct: list[int] = []
         self._continues = self.counts_alone = False
-        self.announces_steps = _announces_steps(self._shape, self._counts)
+        self._totals_of = {count.counter: _totals(count, self._counts) for count in content.counts}
+        self.announces_steps = _announces_steps(self._shape, self._totals_of)
         if not self._shape.is_record:
             return
         self._times = prefix.times_around(columns_of_prefix, _times(content, columns, len(rows)))
@@ -209,8 +213,7 @@ class PlainTable:
         self._is_of_epoch = not self._shape.split and self._counts.keys() == {Counter.EPOCH}
         self._is_of_means = bool(self._shape.split) and self._counts.keys() <= {Counter.EPOCH, Counter.OTHER}
         self._direct = self._direct_steps()
-        inner = self._counts.get(Counter.STEP) or self._counts.get(Counter.BATCH)
-        self._totals = {total for _, total in inner or ()}
+        self._totals = self._totals_of.get(Counter.STEP) or self._totals_of.get(Counter.BATCH) or set()
         self._is_lap = bool(self._totals - {0})
         self._is_global = Counter.GLOBAL_STEP in self._counts
         self._steps_alone = min(self._counts, default=Counter.EPOCH) < Counter.EPOCH not in self._counts
@@ -223,7 +226,7 @@ class PlainTable:
         """Whether the lines count steps and state nothing else of their position."""
         self.counts_alone = self._continues and bool(names)
         values = map(dict, map(zip, repeat(names), self._cells)) if self._direct else ()
-        self._direct_rows: list[LogRow] = [*map(LogRow, self._direct, self._times, values)]
+        self._direct_rows = rows_from_columns(self._direct, self._times, values)
 
     def _direct_steps(self) -> list[int]:
         """The steps where these are what the lines count; empty if they may be continued over epochs."""
@@ -231,8 +234,8 @@ class PlainTable:
             return []
         axis = min(self._counts, default=Counter.EPOCH)
         is_alone = Counter.EPOCH not in self._counts and axis is not Counter.EPOCH
-        if axis is Counter.GLOBAL_STEP or (is_alone and not any(total for _, total in self._counts[axis])):
-            return [count for count, _ in self._counts[axis]]
+        if axis is Counter.GLOBAL_STEP or (is_alone and self._totals_of[axis] == _WITHOUT_TOTAL):
+            return [*map(_number, self._counts[axis])]
         return []
 
     def of_lines(self, lines: Sequence[int]) -> PlainTable:
@@ -485,15 +488,18 @@ class PlainTable:
 
     def _rises(self, first: int, last: int) -> bool:
         """Whether what lines count goes up from each to the next, of the same total."""
-        counts, totals = zip(*next(iter(self._counts.values()))[first:last], strict=True)
-        return len({*totals}) == 1 and all(map(lt, counts, counts[1:]))
+        counter, column = next(iter(self._counts.items()))
+        lines = column[first:last]
+        counts = [*map(_number, lines)]
+        has_one_total = len(self._totals_of[counter]) == 1 or len({*map(_total, lines)}) == 1
+        return has_one_total and all(map(lt, counts, counts[1:]))
 
 
-def _announces_steps(shape: LineShape, counts: Mapping[Counter, Sequence[tuple[int, int]]]) -> bool:
+def _announces_steps(shape: LineShape, totals: Mapping[Counter, set[int]]) -> bool:
     """Whether lines of a shape announce steps and nothing else: no end, no evaluation, no round."""
     if shape.is_record or shape.split or shape.is_end or shape.is_round or shape.is_of_round:
         return False
-    return counts.keys() == {Counter.STEP} and not any(total for _, total in counts[Counter.STEP])
+    return totals == {Counter.STEP: _WITHOUT_TOTAL}
 
 
 def _counts(count: _CountColumn, columns: list[tuple[bytes, ...]]) -> list[tuple[int, int]]:
@@ -501,6 +507,11 @@ def _counts(count: _CountColumn, columns: list[tuple[bytes, ...]]) -> list[tuple
     if count.total < 0:
         return [*zip(counts, repeat(0))]
     return list(zip(counts, _count(columns[count.total], count.scale), strict=True))
+
+
+def _totals(count: _CountColumn, counts: Mapping[Counter, Sequence[tuple[int, int]]]) -> set[int]:
+    """The totals of what some lines count."""
+    return _WITHOUT_TOTAL if count.total < 0 else {*map(_total, counts[count.counter])}
 
 
 def _count(column: tuple[bytes, ...], scale: float) -> list[int]:

@@ -10,7 +10,7 @@ from itertools import chain, groupby, repeat
 from operator import itemgetter
 from typing import NamedTuple
 
-from holter.ingest.console.dialect import LineKind, LineTable
+from holter.ingest.console.dialect import LineKind, LinesOfProcess, LineTable
 from holter.ingest.console.layouts.line_layouts import LineLayout
 from holter.ingest.console.search.layout_index import KnownLines, LayoutIndex
 from holter.ingest.console.search.pattern_search import PatternSet, candidates
@@ -64,13 +64,15 @@ class FoundTable(NamedTuple):
         table, begin, end, _ = self.parts[0]
         return table.by_process(begin, end)[0][2]
 
+    def by_process(self) -> list[LinesOfProcess]:
+        """The lines in parts with the same table and the same labels in their prefixes."""
+        return [
+            (table, *part) for table, begin, end, _ in self.parts for part in table.by_process(begin, end)
+        ]
+
     def is_of(self, process: Labels) -> bool:
         """Whether all lines have these labels in their prefixes."""
-        return all(
-            labels == process
-            for table, begin, end, _ in self.parts
-            for *_, labels in table.by_process(begin, end)
-        )
+        return all(labels == process for *_, labels in self.by_process())
 
     def kinds_of_lines(self) -> Iterator[LineKind]:
         """The kind of each line."""
@@ -219,9 +221,9 @@ class _BlockLines:
 
         Tables end before the `others`: other lines that were found, by where they begin.
         """
-        tables, begins = dict[LineLayout, LineTable](), dict.fromkeys(known.rows, 0)
+        kinds, tables, begins = self._kinds, dict[LineLayout, LineTable](), dict.fromkeys(known.rows, 0)
         for layout, rows in known.rows.items():
-            columns = self._kinds[layout].columns
+            columns = kinds[layout].columns
             assert columns is not None, "only kinds with columns have layouts"
             if not layout.is_empty:
                 tables[layout] = columns.table(layout, rows)
@@ -232,13 +234,15 @@ class _BlockLines:
         ends: list[int] = []
         gaps: list[int] = []
         for now, first, last in known.in_order():
-            if now is None and parts and not _has_any(others, of_line[first], of_line[last]):
+            if now is None and parts and not (others and _has_any(others, of_line[first], of_line[last])):
                 if gaps[-1:] != [len(starts)]:
                     gaps.append(len(starts))
                 continue
             # where lines of another kind begin, there are records alone around the place
-            may_join = (above in have_values and now in have_values) or (
-                now is not None and above is not None and self._kinds[above] is self._kinds[now]
+            may_join = (
+                now is not None
+                and above is not None
+                and (kinds[above] is kinds[now] or (above in have_values and now in have_values))
             )
             if parts and not may_join:
                 yield FoundTable(offset + starts[0], offset, parts, starts, ends, _within(gaps, starts))
@@ -250,9 +254,13 @@ class _BlockLines:
             begins[now] = end = begin + last - first
             if parts and parts[-1][0] is table:
                 begin = parts.pop()[1]
-            parts.append((table, begin, end, self._kinds[now]))
-            starts += of_line[first:last]
-            ends += of_line[first + 1 : last + 1]
+            parts.append((table, begin, end, kinds[now]))
+            if end - begin == 1:  # often so where layouts take turns
+                starts.append(of_line[first])
+                ends.append(of_line[last])
+            else:
+                starts += of_line[first:last]
+                ends += of_line[first + 1 : last + 1]
         if parts:
             yield FoundTable(offset + starts[0], offset, parts, starts, ends, _within(gaps, starts))
 

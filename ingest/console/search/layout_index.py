@@ -146,11 +146,15 @@ class KnownLines:
         starts, layouts = self.starts, self.layouts
         for place in places if None in layouts else ():
             lines = [number for number in self._numbers(place) if layouts[number] is None]
-            first = 0
-            for at, number in enumerate(lines, 1):
-                if lines[at : at + 1] != [number + 1]:
-                    left.append((starts[lines[first]], min(starts[number + 1], place[1])))
-                    first = at
+            if not lines:
+                continue
+            first = behind = lines[0]
+            for number in lines:
+                if number != behind:  # known lines are between
+                    left.append((starts[first], starts[behind]))
+                    first = number
+                behind = number + 1
+            left.append((starts[first], min(starts[behind], place[1])))
         return left
 
     def in_order(self) -> Iterator[tuple[LineLayout | None, int, int]]:

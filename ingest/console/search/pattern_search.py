@@ -106,11 +106,16 @@ def candidates(searching: Sequence[_Searching], patterns: PatternSet, texts: Lin
     if texts.are_same:
         return [searching[index] for index in patterns.candidates(texts.printed)]
     found = _candidates_by_text(patterns, texts)
-    return [each for index, each in enumerate(searching) if index in found[each.searched(texts)]]
+    return [each for index, each in enumerate(searching) if index in found[id(each.searched(texts))]]
 
 
-def _candidates_by_text(patterns: PatternSet, texts: LineTexts) -> dict[bytes, set[int]]:
-    return {text: {*patterns.candidates(text)} for text in {*texts}}
+def _candidates_by_text(patterns: PatternSet, texts: LineTexts) -> dict[int, set[int]]:
+    """The candidates in each text, by its identity: a hash takes a good part of the time of a search."""
+    found: dict[int, set[int]] = {}
+    for text in texts:
+        if id(text) not in found:
+            found[id(text)] = {*patterns.candidates(text)}
+    return found
 
 
 @lru_cache(maxsize=256)

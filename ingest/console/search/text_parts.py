@@ -18,17 +18,31 @@ Place = tuple[int, int]
 
 
 class TextParts:
-    """Some parts of a text, each of which has complete lines; `joined` is what is in them."""
+    """Some parts of a text, each of which has complete lines."""
 
     def __init__(self, texts: LineTexts, places: Sequence[Place]) -> None:
         self._texts, self._places = texts, places
-        self._begins = [0, *accumulate(end - begin for begin, end in places)]
-        self.joined = texts if self.size == len(texts.printed) else _joined(texts, places)
+        self._begins = [0, *accumulate([end - begin for begin, end in places])]
+        self._joined: dict[int, bytes] = {}
+        """What is in the parts of the texts that were searched, by the identity of these."""
 
     @property
     def size(self) -> int:
         """The bytes of all parts."""
         return self._begins[-1]
+
+    @property
+    def joined(self) -> LineTexts:
+        """What is in the parts."""
+        return LineTexts(*map(self._join, self._texts))
+
+    def _join(self, text: bytes) -> bytes:
+        if self.size == len(text):
+            return text
+        if (joined := self._joined.get(id(text))) is None:
+            joined = b"".join([text[begin:end] for begin, end in self._places])
+            self._joined[id(text)] = joined
+        return joined
 
     def matches(self, kind: LineKind) -> Iterator[Place]:
         """Where the matches of a kind's pattern begin and end in the text, in their order.
@@ -46,7 +60,8 @@ class TextParts:
         return next(self._matches_from(self._begins[number] + min(position, end) - begin, kind), None)
 
     def _matches_from(self, position: int, kind: LineKind) -> Iterator[Place]:
-        joined, begins, size = kind.searched(self.joined), self._begins, self.size
+        searched, begins, size = kind.searched(self._texts), self._begins, self.size
+        joined = self._join(searched) if position < size else b""
         while position < size:
             number = 0
             for first, behind in matches(kind.pattern, joined, position, size):
@@ -60,7 +75,6 @@ class TextParts:
                 return
             # it continues in the next part, which is elsewhere in the text
             begin, end = self._places[number]
-            searched = kind.searched(self._texts)
             yield from matches(kind.pattern, searched, begin + max(position - begins[number], 0), end)
             position = begins[number + 1]
 
@@ -81,11 +95,6 @@ def places_between(places: Iterable[Place], taken: Iterable[Place]) -> list[Plac
         if begin < end:
             left.append((begin, end))
     return left
-
-
-def _joined(texts: LineTexts, places: Sequence[Place]) -> LineTexts:
-    parts = {text: b"".join([text[begin:end] for begin, end in places]) for text in {*texts}}
-    return LineTexts(*(parts[text] for text in texts))
 
 
 def _begin(place: Place) -> int:

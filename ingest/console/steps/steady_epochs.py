@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from holter.ingest.console.dialect import DialectState, EpochLines, LineTable
-from holter.ingest.console.steps.steady_rows import LinesOfProcess
+from holter.ingest.console.dialect import DialectState, EpochLines, LinesOfProcess, LineTable
 from holter.ingest.console.steps.step_axis import known_axis
 from holter.ingest.rows import LogRow
 

@@ -10,13 +10,8 @@ from collections.abc import Sequence
 from itertools import count
 from operator import itemgetter
 
-from holter.ingest.console.dialect import DialectState, LineTable
+from holter.ingest.console.dialect import DialectState, LinesOfProcess, LineTable
 from holter.ingest.rows import LogRow
-from holter.types import Labels
-
-LinesOfProcess = tuple[LineTable, int, int, Labels]
-"""Lines of a table with the same labels: the first one, the one behind the last, and the labels."""
-
 
 _table = itemgetter(0)
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import islice
 
-from holter.ingest.console.dialect import DialectState, LineTable
+from holter.ingest.console.dialect import DialectState, LinesOfProcess
 from holter.ingest.console.steps.evaluation_passes import trained_at
 from holter.ingest.console.steps.steady_epochs import rows_within_epochs
-from holter.ingest.console.steps.steady_rows import LinesOfProcess, are_steady, steady_rows, tables_of
+from holter.ingest.console.steps.steady_rows import are_steady, steady_rows, tables_of
 from holter.ingest.console.steps.step_axis import known_axis
 from holter.ingest.rows import LogRow
 from holter.types import Labels
@@ -89,11 +89,6 @@ def _rows_of_table(parts: Sequence[LinesOfProcess], state: DialectState) -> Sequ
     if len(lines) == end - begin:
         return table.rows(begin, end, state)
     return table.of_lines(lines).rows(0, len(lines), state)
-
-
-def rows_of_lines(table: LineTable, first: int, last: int, state: DialectState) -> Sequence[RowAt]:
-    """The rows of some lines of a process."""
-    return rows_at_steps(table.rows(first, last, state), state)
 
 
 def rows_at_steps(rows: Sequence[LogRow | None], state: DialectState) -> Sequence[RowAt]:
