@@ -7,9 +7,11 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from holter.ingest.console.late_beginnings import reader_of_beginning
 from holter.ingest.discovery.run_layout import RunAssignment
 from holter.ingest.discovery.scanner import Source
 from holter.ingest.errors import describe_error
@@ -345,7 +347,8 @@ class Tail:
             snapshot = take_snapshot(stream, self._cursor.offset)
             if not parse_identity(self._cursor.identity).agrees_with(snapshot):
                 return False  # it was rewritten since its identity was checked
-        reader = format_.reader(uncompressed_name(self._source.path), self._cursor.state.get("reader", {}))
+        new_reader = format_.reader if self.has_begun else partial(reader_of_beginning, format_)
+        reader = new_reader(uncompressed_name(self._source.path), self._cursor.state.get("reader", {}))
         begin = stream.seek(self._cursor.offset)
         for record in reader.read(stream):
             cursor = self._cursor_at(stream, reader.state(), inode)
