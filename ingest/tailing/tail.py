@@ -22,7 +22,7 @@ from holter.ingest.open_log import OpenedLog, is_copy, open_log, uncompressed_na
 from holter.ingest.tailing.file_identity import ContentSnapshot, identify, parse_identity, take_snapshot
 from holter.ingest.tailing.rotation import OpenFile, contains_content, may_become_copy, successors
 from holter.ingest.tailing.sink import Sink, SinkError
-from holter.ingest.tailing.unended_lines import EndedRest, has_complete_rest
+from holter.ingest.tailing.unended_lines import complete_rest
 from holter.types import Batch, Cursor, Delivery, Unreadable
 
 _log = logging.getLogger(__name__)
@@ -382,8 +382,8 @@ class Tail:
 
     def _last_records(self, reader: Reader, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
         """What is left of a text that has not grown: a last line without an end, records held back."""
-        if self._source.format.role.in_text and has_complete_rest(stream):
-            rest = EndedRest(stream)
+        is_text = self._source.format.role.in_text
+        if is_text and (rest := complete_rest(stream)) is not None:
             for record in reader.read(rest):
                 stream.seek(min(rest.tell(), rest.size))
                 yield record

@@ -20,13 +20,11 @@ _NUMBER = re.compile(rb"\d[\d.,:]*(?:[eE][-+]?\d+)?")
 
 
 class EndedRest(io.BytesIO):
-    """What is left of a text from its position on, with a line end; at the same positions as in the text."""
+    """What is left of a text from a position on, with a line end; at the same positions as in the text."""
 
-    def __init__(self, stream: BinaryIO) -> None:
-        self._begin = stream.tell()
-        super().__init__(stream.read() + b"\n")
-        self.size = self._begin + len(self.getbuffer()) - 1
-        stream.seek(self._begin)
+    def __init__(self, rest: bytes, begin: int) -> None:
+        super().__init__(rest + b"\n")
+        self._begin, self.size = begin, begin + len(rest)
 
     def tell(self) -> int:
         return self._begin + super().tell()
@@ -35,15 +33,15 @@ class EndedRest(io.BytesIO):
         return self._begin + super().seek(offset - (whence == os.SEEK_SET) * self._begin, whence)
 
 
-def has_complete_rest(stream: BinaryIO) -> bool:
-    """Whether what is left of a text is one complete line; the position of the stream does not change."""
+def complete_rest(stream: BinaryIO) -> EndedRest | None:
+    """What is left of a text if that is one complete line; the position of the stream does not change."""
     position = stream.tell()
     rest = stream.read(_MOST_BYTES + 1)
     stream.seek(max(0, position - _MOST_BYTES))
     above = stream.read(position - stream.tell())
-    stream.seek(position)
     is_line = rest.strip() and len(rest) <= _MOST_BYTES and b"\n" not in rest and above.endswith(b"\n")
-    return bool(is_line) and _is_complete(rest, above.split(b"\n")[:-1])
+    is_complete = is_line and _is_complete(rest, above.split(b"\n")[:-1])
+    return EndedRest(rest, position) if is_complete else None
 
 
 def _is_complete(line: bytes, above: Sequence[bytes]) -> bool:
