@@ -17,6 +17,7 @@ from holter.terminal_text import printable
 
 _MAX_BYTES = 256 * 2**20
 _MAX_VALUES = 12
+_END = "(the end: rows that waited for further lines)"
 _STYLES = {"read": "green", "settings": "cyan", "unread": "yellow", "": "dim"}
 
 
@@ -45,9 +46,8 @@ def explain_paths(paths: Sequence[Path], settings: Settings) -> int:
 
 def _print_line(console: Console, line: ExplainedLine) -> None:
     word = "read" if line.rows else "settings" if line.settings else "unread" if line.unread else ""
-    text = Text.assemble(
-        f"{line.number:7}  ", (f"{word:9}", _STYLES[word]), (printable(line.text), "" if word else "dim")
-    )
+    shown = _END if line.is_end else printable(line.text)
+    text = Text.assemble(f"{line.number:7}  ", (f"{word:9}", _STYLES[word]), (shown, "" if word else "dim"))
     console.print(text, soft_wrap=True)
     for row in line.rows:
         values = ", ".join(f"{name} = {value:g}" for name, value in list(row.values.items())[:_MAX_VALUES])

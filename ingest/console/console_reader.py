@@ -143,18 +143,27 @@ class ConsoleReader:
 
     @property
     def begins_late(self) -> bool:
-        """Whether the text begins in a later epoch, and how long epochs are is unknown so far."""
+        """Whether the text began in a later epoch, and nothing stated how long epochs are."""
+        axes = [known_axis(state) for state in self._states]
+        return any(LENGTH_UNKNOWN in axis or LENGTH_FOUND in axis for axis in axes)
+
+    @property
+    def waits_for_length(self) -> bool:
+        """Whether it is unknown so far how long epochs are."""
         return any(LENGTH_UNKNOWN in known_axis(state) for state in self._states)
 
-    def state_with_lengths(self) -> Mapping[str, Any]:
-        """What to read the text with once more, where it is known by now how long epochs before it are."""
+    def with_lengths(self, state: Mapping[str, Any]) -> Mapping[str, Any]:
+        """An earlier state of such a text with how long epochs are, as far as that is known now."""
         lengths = {
             process: axis[LENGTH_FOUND]
-            for process, state in self._states.by_process()
-            if LENGTH_FOUND in (axis := known_axis(state))
+            for process, each in self._states.by_process()
+            if LENGTH_FOUND in (axis := known_axis(each))
         }
-        memories = {name: {"plain lines": {LENGTH_KNOWN: length}} for name, length in lengths.items()}
-        return {"memories": memories} if memories else {}
+        memories = {**state.get("memories", {})}
+        for process, length in lengths.items():
+            known = memories.get(process, {})
+            memories[process] = {**known, "plain lines": {**known_axis(known), LENGTH_KNOWN: length}}
+        return {**state, "memories": memories} if lengths else state
 
     @property
     def counts_lines(self) -> bool:
@@ -164,9 +173,13 @@ class ConsoleReader:
     def finish(self) -> Iterator[Batch]:
         """Yield the rows that more lines of the text would have decided on; there are none."""
         parsed = ParsedLines()
+        self.release(parsed)
+        yield from self.batches(parsed)
+
+    def release(self, parsed: ParsedLines) -> None:
+        """Add the rows that more lines of the text would have decided on to `parsed`."""
         self._release_above(parsed)
         self._launches.release(parsed)
-        yield from self.batches(parsed)
 
     def parse(self, block: bytes, parsed: ParsedLines, begin: int = 0) -> int:
         """Add what some complete lines hold to `parsed`; return how many bytes were parsed.

@@ -11,6 +11,7 @@ from typing import BinaryIO
 from holter.ingest.array_lines import LINE_END
 from holter.ingest.console.console_log import ConsoleLog
 from holter.ingest.console.console_reader import ConsoleReader
+from holter.ingest.console.late_beginnings import state_at_beginning
 from holter.ingest.console.line import line_counters
 from holter.ingest.console.line.cached_shapes import shape_of_line
 from holter.ingest.console.line.line_shapes import LineShape
@@ -33,7 +34,8 @@ class ExplainedLine:
     """A line, the rows it was read as, and whether it states settings.
 
     `unread`: nothing was read from it, but it has named numbers that look like those of a training.
-    `counted`: where lines name their epoch alone, their steps are a count of them by then.
+    `counted`: where lines name their epoch alone, their steps are a count of them by then. `is_end`: it is no
+    line, but the end of the text, where rows are read that waited for further lines.
     """
 
     number: int
@@ -42,6 +44,7 @@ class ExplainedLine:
     settings: tuple[str, ...] = ()
     unread: bool = False
     counted: bool = False
+    is_end: bool = False
 
 
 @dataclass(slots=True)
@@ -60,17 +63,22 @@ class LineSummary:
 
 
 def explain_lines(source: Source, max_bytes: int) -> Iterator[ExplainedLine]:
-    """Every line of a console log, up to `max_bytes`; none of a log of another kind. Raises OSError."""
+    """Every line of a console log, up to `max_bytes`, and its end; none of another log. Raises OSError."""
     format_ = source.format
     if not isinstance(format_, ConsoleLog):
         return
-    reader = format_.reader(uncompressed_name(source.path), {})
+    name = uncompressed_name(source.path)
     with open_beginning(source.path, max_bytes)[0].stream as stream:
         text = io.BufferedReader(WithLineEnd(stream))
+        reader = format_.reader(name, state_at_beginning(format_, name, {}, text))
         number = 1
         for begin, line in _lines(text):
             yield _explain(reader, number, line, begin)
             number += 1 + line.count(LINE_END)
+        parsed = ParsedLines()
+        reader.release(parsed)
+        if parsed.rows:
+            yield ExplainedLine(number, "", tuple(parsed.rows), is_end=True)
 
 
 def summarize_lines(source: Source, max_bytes: int) -> LineSummary | None:
@@ -79,7 +87,7 @@ def summarize_lines(source: Source, max_bytes: int) -> LineSummary | None:
         return None
     summary, last = LineSummary(), dict[tuple[str, ...], int]()
     for line in explain_lines(source, max_bytes):
-        summary.lines += 1
+        summary.lines += not line.is_end
         summary.records += bool(line.rows)
         if line.unread:
             summary.unread += 1
@@ -89,7 +97,7 @@ def summarize_lines(source: Source, max_bytes: int) -> LineSummary | None:
             names = (str(row.labels), *row.values)
             summary.back += row.step < last.get(names, row.step)
             last[names] = row.step
-        if line.rows:
+        if line.rows and not line.is_end:
             axis = _axis(line.text)
             summary.axes[_COUNT if line.counted and axis == _AXIS_NAMES[_EPOCH] else axis] += 1
     return summary

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from holter.ingest import formats
-from holter.ingest.console.console_reader import ConsoleReader
+from holter.ingest.console.late_beginnings import reader_of_beginning
 from holter.ingest.csv.csv_log import CsvLog
 from holter.ingest.discovery.run_layout import assign_tree
 from holter.ingest.discovery.scanner import LogTree, Source
@@ -164,32 +164,14 @@ def _records(source: Source, text: ShortenedText) -> Iterator[Batch | Unreadable
 
 
 def _records_of_text(source: Source, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
-    """The records of a text.
-
-    Printed lines that begin in a later epoch are read once more when it is known how long epochs are.
-    """
-    begin, name = stream.tell(), uncompressed_name(source.path)
-    reader = source.format.reader(name, {})
-    records, held = reader.read(stream), list[Batch | Unreadable]()
-    is_first = isinstance(reader, ConsoleReader)
+    reader = reader_of_beginning(source.format, uncompressed_name(source.path), {})
+    records = reader.read(stream)
     while True:
         with file_task(source.path, "read", start=stream.tell()):
             record = next(records, None)
-        if is_first and isinstance(reader, ConsoleReader):
-            has_points = isinstance(record, Batch) and record.points > 0
-            is_first = record is not None and (reader.begins_late or not has_points)
-            if not is_first and (state := reader.state_with_lengths()):
-                stream.seek(begin)
-                reader, held = source.format.reader(name, state), []
-                records = reader.read(stream)
-                continue
-        if record is not None:
-            held.append(record)
-        if not is_first:
-            yield from held
-            held = []
         if record is None:
             break
+        yield record
     if isinstance(reader, HoldingReader):
         yield from reader.finish()
 

@@ -162,9 +162,12 @@ def _with_remarks(lead: _Form, forms: Sequence[_Form]) -> _Form:
     alike = [
         form
         for form in forms
-        if [*form.texts[:-1]] == texts
-        and form.texts[-1].startswith(end)
-        and DATA_SPLIT.search(form.texts[-1]) is None
+        if form is lead
+        or (
+            [*form.texts[:-1]] == texts
+            and form.texts[-1].startswith(end)
+            and DATA_SPLIT.search(form.texts[-1]) is None
+        )
     ]
     rows = sorted(row for form in alike for row in zip(form.places, form.rows, strict=True))
     return _Form(lead.texts, [place for place, _ in rows], [numbers for _, numbers in rows])

@@ -495,6 +495,8 @@ def _modified(source: Source) -> float:
 
 
 def _summary_line(root: Path, sources: Mapping[Path, Source]) -> str:
+    if not sources and root.is_file():
+        return f"{root}: no log of a known format yet; `holter analyze` reads other files that are complete"
     if not sources:
         return f"{root}: no logs of a known format yet; new ones are read as they appear"
     runs = len({source.assignment.run for source in sources.values()})

@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from holter.ingest.console.late_beginnings import reader_of_beginning
 from holter.ingest.discovery.run_layout import RunAssignment
 from holter.ingest.discovery.scanner import Source
 from holter.ingest.errors import describe_error
@@ -20,6 +22,7 @@ from holter.ingest.open_log import OpenedLog, is_copy, open_log, uncompressed_na
 from holter.ingest.tailing.file_identity import ContentSnapshot, identify, parse_identity, take_snapshot
 from holter.ingest.tailing.rotation import OpenFile, contains_content, may_become_copy, successors
 from holter.ingest.tailing.sink import Sink, SinkError
+from holter.ingest.tailing.unended_lines import complete_rest
 from holter.types import Batch, Cursor, Delivery, Unreadable
 
 _log = logging.getLogger(__name__)
@@ -31,7 +34,8 @@ _SETTLED_SECONDS = 60.0
 in the middle of being rewritten, or a network file system may show an old size."""
 
 _HELD_SECONDS = 30.0
-"""After this time without new text, records that a reader holds back are passed on as they are."""
+"""After this time without new text, records that a reader holds back are passed on as they are, and so is a
+last line that is complete but for its end."""
 
 
 class TimeSlice:
@@ -87,6 +91,7 @@ class Tail:
         self._name_reports = FirstReports()
         self._short_since: float | None = None
         self._held_since: float | None = None
+        self._held_size = 0
         self._retry_at, self._retry_after = 0.0, _FIRST_RETRY
         self._read_at = clock()
         self.is_unfinished = False
@@ -345,7 +350,8 @@ class Tail:
             snapshot = take_snapshot(stream, self._cursor.offset)
             if not parse_identity(self._cursor.identity).agrees_with(snapshot):
                 return False  # it was rewritten since its identity was checked
-        reader = format_.reader(uncompressed_name(self._source.path), self._cursor.state.get("reader", {}))
+        new_reader = format_.reader if self.has_begun else partial(reader_of_beginning, format_)
+        reader = new_reader(uncompressed_name(self._source.path), self._cursor.state.get("reader", {}))
         begin = stream.seek(self._cursor.offset)
         for record in reader.read(stream):
             cursor = self._cursor_at(stream, reader.state(), inode)
@@ -358,10 +364,11 @@ class Tail:
             if time_slice is not None and time_slice.is_over(cursor.offset):
                 self.is_unfinished = True
                 return False
-        if self._has_held_long and stream.tell() == begin and isinstance(reader, HoldingReader):
-            for batch in reader.finish():
-                self._pass_on(batch, self._cursor_at(stream, reader.state(), inode))
-        self._note_held(reader, has_read=stream.tell() > begin)
+        size = _size_of(stream)
+        is_settled = self._has_held_long and (stream.tell(), size) == (begin, self._held_size)
+        for record in self._last_records(reader, stream) if is_settled else ():
+            self._pass_on(record, self._cursor_at(stream, reader.state(), inode))
+        self._note_held(reader, size=size, has_rest=size > stream.tell(), is_settled=is_settled)
         cursor = self._cursor_at(stream, reader.state(), inode)
         if not snapshot.still_holds(stream, cursor.offset):
             return False
@@ -373,12 +380,28 @@ class Tail:
             self._cursor = cursor
         return True
 
-    def _note_held(self, reader: Reader, *, has_read: bool) -> None:
-        """Note since when the reader holds records back without new text."""
-        if not (isinstance(reader, HoldingReader) and reader.is_holding):
+    def _last_records(self, reader: Reader, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
+        """What is left of a text that has not grown: a last line without an end, records held back."""
+        is_text = self._source.format.role.in_text
+        if is_text and (rest := complete_rest(stream)) is not None:
+            for record in reader.read(rest):
+                stream.seek(min(rest.tell(), rest.size))
+                yield record
+            stream.seek(min(rest.tell(), rest.size))
+        if isinstance(reader, HoldingReader):
+            yield from reader.finish()
+
+    def _note_held(self, reader: Reader, *, size: int, has_rest: bool, is_settled: bool) -> None:
+        """Note since when the text has had its `size`, while a rest has no line end or records are held back.
+
+        `is_settled`: for so long that these have been decided on.
+        """
+        is_text = self._source.format.role.in_text
+        waits = (is_text and has_rest) or (isinstance(reader, HoldingReader) and reader.is_holding)
+        if is_settled or not waits:
             self._held_since = None
-        elif self._held_since is None or has_read:
-            self._held_since = self._clock()
+        elif self._held_since is None or size != self._held_size:
+            self._held_since, self._held_size = self._clock(), size
 
     def _cursor_at(self, stream: BinaryIO, state: Mapping[str, Any], inode: int) -> Cursor:
         """The cursor at the stream's position, which does not change."""
@@ -431,6 +454,14 @@ class Tail:
     def _report(self, unreadable: Unreadable, cursor: Cursor | None) -> None:
         unreadable = replace(unreadable, source=self.name, project=self._project, run=self._assignment.run)
         _call(self._sink.report_unreadable, unreadable, cursor=cursor)
+
+
+def _size_of(stream: BinaryIO) -> int:
+    """The size of a stream, whose position does not change."""
+    position = stream.tell()
+    size = stream.seek(0, os.SEEK_END)
+    stream.seek(position)
+    return size
 
 
 def _stat_key(stat: os.stat_result) -> tuple[int, int, int]:

@@ -139,6 +139,24 @@ def test_each_line_is_explained(
     assert explain_paths([tmp_path / "missing.log"], load()) == 1
 
 
+def test_rows_that_wait_until_a_text_ends_are_explained_at_its_end(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = Path("train.log")
+    file.write_text("".join(f"step {n}0 loss: 2.{n}\n" for n in (*range(1, 21), 17, 18)))
+    assert explain_paths([file], load()) == 0
+    end = capsys.readouterr().out.splitlines()[-3:]
+    assert [line.split()[:3] for line in end] == [
+        ["23", "read", "(the"],
+        ["step", "170:", "loss"],
+        ["step", "180:", "loss"],
+    ]
+    (report,) = explain_files(file)
+    assert report.lines is not None
+    assert (report.lines.lines, sum(report.points.values())) == (22, 22)
+
+
 @pytest.mark.slow
 def test_thousands_of_files_are_summed_up_and_those_with_trouble_reported(tmp_path: Path) -> None:
     for number in range(300):

@@ -365,3 +365,12 @@ def test_names_glued_to_fractions_are_rows_where_the_same_names_come_again(tmp_p
 def test_a_name_whose_digits_stay_the_same_has_no_number_glued_to_it(tmp_path: Path) -> None:
     run = read_log(tmp_path, "".join(f"cost {30 - n}.5\nlayer2.5\nconv2d_1\n" for n in N))
     assert steps_of(run) == {"cost": [n - 1 for n in N]}
+
+
+def test_rows_that_count_nothing_before_a_word_of_data_are_no_table() -> None:
+    lines = [
+        line
+        for n in range(3, 9)
+        for line in (f"found 0.{n}1 in 0.{n % 4}7 parts for eval", f"part {n * n % 7}")
+    ]
+    assert counted_table(lines) == []

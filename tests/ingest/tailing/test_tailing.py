@@ -73,6 +73,16 @@ def test_what_is_written_arrives_well_within_a_second(
     assert memory.collect("exp1").values("loss") == [(step, 1.5) for step in range(10)]
 
 
+def test_a_file_that_no_format_claims_is_left_to_the_analysis(tmp_path: Path, memory: Any) -> None:
+    path = tmp_path / "scores.csv"
+    path.write_text("7,0.5\n9,0.25\n")
+    follower = Follower([path], memory)
+    follower.catch_up()
+    (line,) = follower.summary()
+    assert line.startswith(f"{path}: no log")
+    assert "`holter analyze` reads other files" in line
+
+
 def test_files_and_folders_that_appear_are_found(tmp_path: Path, memory: Any, poll: float | None) -> None:
     with following(tmp_path, memory, poll=poll):
         time.sleep(0.3)
