@@ -113,6 +113,8 @@ def forget_position(state: DialectState) -> None:
         EVALUATES_ALONE,
     ):
         state.pop(name, None)
+    if "opening settings" in state:
+        state["opening settings"] = dict.fromkeys(state["opening settings"])
     note_left(state)
     forget_unit(state)
     forget_round(state)
