@@ -18,7 +18,8 @@ _SETTING = re.compile(r"(?P<indent>[ \t]{1,40})(?P<name>[A-Z][A-Z\d_]{0,60}): {1
 _SECTION = re.compile(r"[A-Z][A-Z_]{0,40}:\s*")
 _OF_TRAINING = re.compile(
     r"(?i)\s{0,20}(?:batch[ _-]?size|drop[ _-]?out|weight[ _]decay|(?:random[ _])?seed"
-    r"|num[ _](?:layers|workers)|(?:hidden|embed(?:ding)?|char|word|seq)[ _](?:size|dim)|(?:max|num|n)[ _]?epochs?)"
+    r"|num[ _](?:layers|workers)"
+    r"|(?:hidden|embed(?:ding)?|char|word|seq)[ _](?:size|dim)|(?:max|num|n)[ _]?epochs?)"
     r"[ \t]{0,20}[:=][ \t]{0,20}[\w.+-]{1,20}\s{0,8}"
 )
 """A line of nothing but a setting that no program prints as it trains."""

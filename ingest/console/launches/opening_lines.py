@@ -95,7 +95,7 @@ def opener_of(line: bytes) -> bytes:
 
 
 def _without_device(piece: bytes) -> bytes:
-    """A part of a line up to the name of a device, if that much is about a set-up or the start of a launch."""
+    """A part of a line up to the name of a device, if that is about a set-up or the start of a launch."""
     if (device := _DEVICE.search(piece)) is None:
         return piece
     before = piece[: device.start()].rstrip()
