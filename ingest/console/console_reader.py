@@ -250,8 +250,11 @@ class ConsoleReader:
             in_block=found.kind.in_blocks,
         )
         message = line.message
-        self._read_above(lines_above.lines_due_before(message, found.start, state), parsed)
+        if due := lines_above.lines_due_before(message, found.start, state):
+            with self._opening.reading_waiting():
+                self._read_above(due, parsed)
         if lines_above.waits(message, place, state):
+            self._opening.note_waiting()
             return True
         is_record = self._read_line(found, line, parsed)
         due = lines_above.lines_due_behind(message, place, state, has_values=is_record)

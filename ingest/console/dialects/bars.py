@@ -27,6 +27,12 @@ from holter.types import labels_of
 
 _TORCHTUNE = re.compile(r"\b\d+\|(\d+)\|Loss: ([-+\w.]+):")
 
+_WITHOUT_TOTAL = re.compile(
+    r"(?:^|\r)(?P<description>[^\r\n|]{0,200}?)(?:: |(?<=\r)|^)"
+    r"(?P<at>\d{1,9})(?P<unit>it|steps?|batch(?:es)?|ba) \[\d"
+)
+_OWN_STEP = re.compile(r"(?i)step['\"]?[=:]")
+_STATED_EPOCH = re.compile(r"(?i), {0,2}epochs?=\d[\d.]{0,12}")
 _WORD = re.compile(r"[_/. -]")
 
 _MOST_NAMES = 64
@@ -47,6 +53,7 @@ def _bar(line: str, state: DialectState) -> LineResult:
     bar = parse_bar(line)
     if bar is None:
         return None
+    state["last drawn"] = [bar.description, bar.total]
     if _is_drawn_last(bar, state):
         state["drawn last"] = line
         return []
@@ -365,6 +372,21 @@ def _split_of(bar: Bar, state: DialectState) -> str:
     return "eval" if "from one" in state or is_shorter else ""
 
 
+def _beyond_total(line: str, state: DialectState) -> LineResult:
+    """`Training: 1004it [10:05, 1.9it/s, loss=0.4]`: tqdm draws no bar beyond its total, `1000/1000` above.
+
+    A bar that never had a total, or is another one, is a line as any other, and so is one that states a step.
+    The epoch of one that continues is known, and may be rounded.
+    """
+    match = _WITHOUT_TOTAL.search(line)
+    description, total = state.get("last drawn", ("", 0))
+    is_known = match is not None and match["description"].strip() == description and int(match["at"]) > total
+    if match is None or not is_known or _OWN_STEP.search(line) is not None:
+        return parse_plain_line(line, state)
+    behind = _STATED_EPOCH.sub("", line[match.end("unit") + 1 :])
+    return _bar(f"{description}: 100%|#| {match['at']}/{total} {behind}", state)
+
+
 def _torchtune(line: str, state: DialectState) -> LineValues | None:
     """`1|2|Loss: 2.764:   2%|▏| 2/101 [00:38<31:17, 18.96s/it]`: epoch, step, loss."""
     match = _TORCHTUNE.search(line)
@@ -406,6 +428,10 @@ DIALECT = ConsoleDialect(
             begin_launch=_begin_launch,
             may_begin=_may_begin,
             release=_release_all,
+        ),
+        LineKind(
+            pattern=re.compile(rb"\d(?:it|steps?|batch(?:es)?|ba) \[\d[^\]\n]{0,200}?" + _NAMED_NUMBER),
+            parse=_beyond_total,
         ),
         LineKind(
             pattern=LinearPattern(

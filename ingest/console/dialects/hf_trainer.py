@@ -77,6 +77,8 @@ def _logged(line: str, state: DialectState) -> list[LineValues] | LineValues | N
     }
     hf_metrics.note_logged([*values], state)
     left = _begin_earlier(values, state)
+    if _evaluates_next(values, state):
+        left = _begin_next(state)
     if _LOSS in values:
         if state.pop("ended", False) and state.get("opening"):
             left = _begin_next(state)
@@ -196,6 +198,13 @@ def _begin_earlier(values: Mapping[str, float], state: DialectState) -> list[Lin
     left = _release(state)
     _end(state)
     return left
+
+
+def _evaluates_next(values: Mapping[str, float], state: DialectState) -> bool:
+    """Whether an evaluation behind the end of a Trainer is of an earlier epoch: the next one has begun."""
+    if _LOSS in values or "epoch" not in values or not (state.get("ended") and state.get("opening")):
+        return False
+    return bool(values["epoch"] < state.get("epoch", 0.0) - _EPOCH_ERROR)
 
 
 def _begin_next(state: DialectState) -> list[LineValues]:

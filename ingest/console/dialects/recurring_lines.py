@@ -12,7 +12,11 @@ from dataclasses import replace
 
 from holter.ingest.console.dialect import DialectState, LineKind, LineResult, LineValues
 from holter.ingest.console.headings.qualified_names import qualified, with_values_again
-from holter.ingest.console.headings.settings_in_blocks import is_in_settings
+from holter.ingest.console.headings.settings_in_blocks import (
+    is_in_settings,
+    is_rate_below_settings,
+    note_settings_above,
+)
 from holter.ingest.console.headings.subjects_above import labels_below, subject_labels
 from holter.ingest.console.headings.training_sections import section_labels
 from holter.ingest.console.line.cached_shapes import shape_of_line
@@ -209,6 +213,10 @@ def or_recurring(kind: LineKind) -> LineKind:
         if kind.in_blocks and is_in_settings(line, state):
             return None
         found = kind.parse(line, state)
+        if kind.in_blocks:
+            note_settings_above(line, state)
+            if is_rate_below_settings(line, state):
+                return None
         return found or (None if "results" in state else _recurring(line, state))
 
     return replace(kind, parse=parse)

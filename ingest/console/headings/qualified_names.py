@@ -16,6 +16,8 @@ from holter.ingest.metric_names import is_metric_name
 
 _MOST_QUALIFIED = 64
 _WORDS_BEFORE = re.compile(r"([A-Za-z](?:[\w -]|(?<=\d)\.(?=\d)){1,40}?)[^\w]{1,8}$")
+_PADDING = re.compile(r"[ \t]{2,}")
+"""What is before numbers in columns, as wide as these are short."""
 
 _LAST_NUMBER = re.compile(r"[ _#-]{0,4}\d{1,9}(?:\.\d{1,9})?$")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
@@ -31,7 +33,7 @@ def qualified(
     """
     if shape.row is not None and _is_named_by_row(parts, shape, values):
         return values  # its label tells it apart
-    template = str(template_of(parts))
+    template = str(template_of([_PADDING.sub(" ", part) for part in parts]))
     # below the heading of an epoch such lines may be its batches
     tag = "" if "announced" in axis and "heading" not in axis else tag_of(parts, shape)
     if tag and (of_tag := named_by_tag(tag, template, values, step, axis)) is not None:
@@ -53,8 +55,8 @@ def qualified(
         words = _words_before(parts, shape, values)
         if not words and given.get("training"):  # `* Training: LOSS - 8.9` above `* LOSS - 8.8`
             words = "eval"
-        if len(lines) >= _MOST_QUALIFIED:
-            return values
+        if len(lines) >= _MOST_QUALIFIED or all(name.startswith(f"{words}/") for name in values):
+            return values  # the latter are named after their row, which is these words
         _qualify_first(others, words, step, axis)
         if not words:
             return values

@@ -14,7 +14,8 @@ next training. So they are where other lines come between, but neither these nor
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -103,7 +104,8 @@ class LaunchOpening:
     evaluation. `_had_begun`: the first opening lines came again since then, before they were set
     aside. `_is_warned`: the last line was a warning. `_warnings` are those before the first record, with how
     often each was printed; `_has_warned`: one came again since then. `has_begun_training`: a line since then
-    states that a training starts.
+    states that a training starts. `_before_waiting`: what of `_found` was above the first line that waits for
+    one below it; None if no line does.
     """
 
     def __init__(self, state: Mapping[str, Any]) -> None:
@@ -122,6 +124,8 @@ class LaunchOpening:
         self._numbers: list[int] = state.get("numbers", [])
         self._arguments, self._last_arguments = state.get("arguments", (0, 0))
         self._found: set[int] = set(state.get("found", ()))
+        waiting = state.get("before waiting")
+        self._before_waiting = None if waiting is None else frozenset(waiting)
         self._has_text: bool = state.get("text", False)
         self._has_loaded: bool = state.get("loaded", False)
         self._had_begun: bool = state.get("begun", False)
@@ -148,6 +152,8 @@ class LaunchOpening:
             }
             return {"size": self._size, **known, **self._known_signs()} if self._size else {}
         more: dict[str, Any] = {"found": sorted(self._found)} if self._found else {}
+        if self._before_waiting is not None:
+            more["before waiting"] = sorted(self._before_waiting)
         if self._is_repeated:
             more["repeated"] = True
         if self._is_short:
@@ -479,6 +485,19 @@ class LaunchOpening:
     def was_interrupted(self) -> bool:
         """Whether warnings came again since the last record, or the program may have crashed."""
         return self._has_warned or self.crash.may_repeat
+
+    def note_waiting(self) -> None:
+        """A line waits for one below it; what comes again from here on is behind it."""
+        if self._before_waiting is None:
+            self._before_waiting = frozenset(self._found)
+
+    @contextmanager
+    def reading_waiting(self) -> Iterator[None]:
+        """Retain the signs of another launch behind lines that waited, while these are read as records."""
+        behind = set() if self._before_waiting is None else self._found - self._before_waiting
+        self._before_waiting = None
+        yield
+        self._found |= behind
 
     def set_aside(self) -> None:
         """Forget which opening lines came again, but for whether they did, until the next record."""

@@ -45,6 +45,11 @@ _LEAST_SETTINGS = 3
 """Settings of a line that states those of a launch, a number of epochs among them."""
 _VALUE = re.compile(rb"([:=] {0,3}['\x22]?)[A-Za-z][\w./-]{0,80}(?=['\x22]?(?:[ \t]*[,;|)}\]]|[ \t\r]*$))")
 """A word that is the value of what is named before it: it may be another one in the next launch."""
+_DEVICE = re.compile(rb"(?i)\b(?:cpu|cuda|gpu|mps)\b")
+"""The device that a launch runs on; the next one may run on another."""
+_BEGINS = re.compile(
+    rb"(?i)\b(?:training|process|program|script|experiment) (?:has )?(?:start|begin|beg[au]n)"
+)
 _ONLY_ONCE = re.compile(rb"(?i)download|creat|mkdir|nohup|warn|extract|finish|complete")
 """Words of lines that only the first launch may print, or the shell, or the end of another program."""
 STATED = re.compile(
@@ -92,8 +97,18 @@ def _opener_of(line: bytes) -> bytes:
     if REPEATED.search(_AMOUNTS.sub(b"", line)) is not None or _ONLY_ONCE.search(line) is not None:
         return b""
     parts = _WITHOUT_DIGITS.findall(_VALUE.sub(rb"\g<1>0", line))
-    part: bytes = max(parts, key=len, default=b"")[:_LONGEST].strip()
+    part = _without_device(max(parts, key=len, default=b"")[:_LONGEST].strip())
     return part if len(LETTER.findall(part)) >= _LEAST_OF_OPENER else b""
+
+
+def _without_device(piece: bytes) -> bytes:
+    """A part of a line up to the name of a device, if that is about a set-up or the start of a launch."""
+    if (device := _DEVICE.search(piece)) is None:
+        return piece
+    before = piece[: device.start()].rstrip()
+    is_enough = len(before) >= SHORTEST and len(LETTER.findall(before)) >= _LEAST_LETTERS
+    is_known = SET_UP.search(before) is not None or _BEGINS.search(before) is not None
+    return before if is_enough and is_known else piece
 
 
 def piece_of(line: bytes) -> bytes:
@@ -112,7 +127,7 @@ def _piece_of(line: bytes) -> bytes:
     if (stated := STATED.search(line)) is not None:
         last: bytes = _WITHOUT_DIGITS.findall(line[: stated.end()])[-1]
         return last[-_LONGEST:].lstrip()
-    piece = max(parts, key=len, default=b"")[:_LONGEST].strip()
+    piece = _without_device(max(parts, key=len, default=b"")[:_LONGEST].strip())
     is_settings = len(_SETTING.findall(line)) >= _LEAST_SETTINGS and REPEATED.search(piece) is None
     if not is_settings and REPEATED.search(line) is not None:
         return b""

@@ -22,6 +22,10 @@ _NAMED = re.compile(
     rf"(?i){BEST_WORD}[ _](?:(?P<epoch>epoch)|step|iter(?:ation)?|round)[ \t]{{0,2}}[:=#(\[]?[ \t]{{0,2}}"
     r"(?P<number>\d{1,9})(?![\d.])"
 )
+_SAVED_WITH = re.compile(
+    r"(?i)[ \])]{0,3}[:|,*-]{0,4} {0,4}(?:new )?best (?:model|checkpoint|weights) (?:is |was )?saved,? with\b"
+)
+"""What is behind an epoch whose best value a line repeats."""
 _VALUE_AND_BEST = 2
 _BEST_STEP = "best step"
 _NOTE = re.compile(r"(?i)\bsav(?:ed|ing)\b|\bcheckpoint\b|\bstopp(?:ed|ing)\b")
@@ -38,8 +42,16 @@ def text_ahead(texts: tuple[str, ...], counters: list[CounterField]) -> str:
 
 
 def is_about_best(texts: tuple[str, ...], counters: list[CounterField]) -> bool:
-    """Whether a line is about the best step: `Best performance in epoch 3: `, `BEST_SCORE : epoch: 3 `."""
+    """Whether a line is about the best step: `Best performance in epoch 3: `, `BEST_SCORE : epoch: 3 `.
+
+    So is `Epoch 3 - New best model saved with ACC: `.
+    """
     if _BEST.search(text_ahead(texts, counters)) is not None:
+        return True
+    if (
+        counters
+        and _SAVED_WITH.match(texts[max(counters[-1].index, counters[-1].total_index) + 1]) is not None
+    ):
         return True
     return bool(counters) and counters[0].index == 0 and _BEST_AHEAD.match(texts[0]) is not None
 

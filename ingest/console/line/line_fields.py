@@ -18,6 +18,7 @@ from holter.ingest.console.line.no_values import FILE_BEHIND, is_no_value
 from holter.ingest.console.line.number_field import NumberField
 from holter.ingest.console.line.number_lists import listed_names
 from holter.ingest.console.line.number_names import MAX_NAME, NumberName, counts, name_before
+from holter.ingest.console.line.parts_of_losses import begin_of_losses, with_losses
 from holter.ingest.console.text.values import SCALES
 from holter.ingest.metric_names import is_metric_name
 
@@ -99,7 +100,9 @@ _CHANGED = re.compile(r"(\w[^\n]{0,80}?) (?:decreas|increas|reduc)(?:ed?|es) fro
 
 def number_fields(texts: tuple[str, ...]) -> Iterator[NumberField]:
     """The numbers between these texts, one after another; a number and its total are one field."""
-    return _FieldReader(with_ascii_punctuation(texts)).fields()
+    fields = _FieldReader(with_ascii_punctuation(texts)).fields()
+    begin = begin_of_losses(texts)
+    return fields if begin < 0 else with_losses(fields, texts, begin)
 
 
 class _FieldReader:

@@ -14,6 +14,8 @@ from holter.ingest.console.line.number_field import NumberField
 from holter.ingest.console.line.numbers_behind import name_of_value, scale_of_spread
 from holter.ingest.metric_names import is_metric_name
 
+_WORD = re.compile(r"\w+")
+_LEAST_OF_ROW = 3
 _TIME = re.compile(r"(?i)time|elapsed|duration|\bsec|\bmin")
 
 
@@ -82,14 +84,25 @@ class LineMetrics:
     def measured_before(self, field: NumberField, texts: tuple[str, ...]) -> str:
         """The metric of which a number is the best value, such as `acc` in `acc: 0.8, lr: 0.1, best: 0.9`.
 
-        In brackets, and behind anything else than a rate or a time, that is the one before it.
+        In brackets, and behind anything else than a rate or a time, that is the one before it. At the end of
+        a row of several, `loss=0.2 | mse=0.3 | psnr=9.5 | best=0.2`, it may be that of any.
         """
         is_in_brackets = field.before.rstrip().endswith("(")
+        if not is_in_brackets and self._follows_row(field, texts):
+            return ""
         for each in reversed(self.fields):
             is_rate = is_setting(each.name) or is_named_as_time(each.name)
             if is_in_brackets or not (is_rate or texts[each.index + 1].startswith(")")):
                 return each.name if each is self.fields[-1] or is_metric_name(each.name) else ""
         return ""
+
+    def _follows_row(self, field: NumberField, texts: tuple[str, ...]) -> bool:
+        """Whether a number is at the end of a row of metrics with the same signs between all of them."""
+        row = self.fields[-_LEAST_OF_ROW:]
+        if len(row) < _LEAST_OF_ROW or any(is_setting(each.name) for each in row):
+            return False
+        signs = _WORD.sub("", texts[field.index])
+        return all(_WORD.sub("", texts[each.index]) == signs for each in row[1:])
 
     def _labelled(self, name: str) -> str:
         """The name of a metric, with what it is of where an earlier one of something else has it.

@@ -5,7 +5,7 @@ counter of a text are therefore retained. If such a line comes again behind that
 something ended or follows such lines alone, it is below its values; so is a step with values of its own of
 which the memory or a rate is right above, or results where the step has others of an evaluation. The lines
 are then read when their counter comes, as if they were below it. For an evaluation above the first of all see
-`initial_results`.
+`initial_results`, for one between an epoch and its first step `results_of_next_step`.
 """
 
 from __future__ import annotations
@@ -39,8 +39,16 @@ from holter.ingest.console.plain.results_again import (
     keep_results,
     results_due_before,
 )
+from holter.ingest.console.plain.results_of_next_step import (
+    has_results_waiting,
+    may_be_of_next_step,
+    remaining_results,
+    results_decided,
+    waiting_results,
+    waits_for_step,
+)
 from holter.ingest.console.steps.lines_of_epochs import MOST_LINES_OF_EPOCH
-from holter.ingest.console.steps.step_axis import known_axis, position
+from holter.ingest.console.steps.step_axis import known_axis, note_values, position
 from holter.ingest.console.steps.unnumbered_rows import note_rows
 from holter.ingest.metric_names import is_metric_name
 
@@ -53,13 +61,14 @@ _LONGEST_LINE_END = 2
 def may_wait(state: DialectState) -> bool:
     """Whether lines may be read later than they come: no counter was seen yet, or it is known."""
     is_open = "above" in state or "placed" not in state
-    return is_open or is_waiting(state) or has_note(state) or has_results_above(state)
+    is_open |= is_waiting(state) or has_note(state) or has_results_above(state)
+    return is_open or may_be_of_next_step(state)
 
 
 def has_waiting(state: DialectState) -> bool:
     """Whether lines wait that are known to belong to a counter below them."""
     above = state.get("above", {})
-    return "templates" in above and bool(above["lines"])
+    return ("templates" in above and bool(above["lines"])) or has_results_waiting(state)
 
 
 def lines_due_before(line: str, start: int, state: DialectState) -> list[LineAbove]:
@@ -71,6 +80,8 @@ def lines_due_before(line: str, start: int, state: DialectState) -> list[LineAbo
         return note
     if is_waiting(state) and (initial := results_before_steps(line, state)):
         return initial
+    if has_results_waiting(state):
+        return results_decided(line, _touching(waiting_results(state), start), state)
     due = _lines_due(line, start, state)
     forget_results(due, state)
     return due or (results_due_before(line, state) if has_results_above(state) else [])
@@ -140,7 +151,11 @@ def waits(line: str, place: LineAbove, state: DialectState) -> bool:
         return True
     above = state.get("above")
     if above is None or "templates" not in above or "counted" in known_axis(state):
-        return False
+        if above is not None and any(is_result(_shape(each)) for each in above["lines"]):
+            return False
+        if is_waiting_line := waits_for_step(line, place, state):
+            state.pop("above", None)
+        return is_waiting_line
     known = known_line(line)
     is_between = bool(above["lines"]) and not known.shape.counters and _may_hold_values(known, place)
     if known.template not in above["templates"] and not is_between:
@@ -158,6 +173,8 @@ def lines_due_behind(
     """
     above, at = state.get("above"), position(known_axis(state))
     known = known_line(line)
+    if has_values:
+        note_values(known_axis(state))
     if at is None:
         if not (has_values or known.shape.counters):
             _keep(known, place, state)
@@ -214,7 +231,13 @@ def _lines_above_first(
 def remaining(state: DialectState) -> list[LineAbove]:
     """The lines that still wait at the end of a launch."""
     above = state.get("above")
-    if (note := remaining_note(state)) or above is None or "first" not in above:
+    if results := remaining_results(state):
+        return results
+    if (
+        (note := remaining_note(state))
+        or above is None
+        or ("first" not in above and "templates" not in above)
+    ):
         return note
     lines = above["lines"] if "templates" in above or above["ends"] else []
     if "templates" in above:

@@ -109,9 +109,12 @@ def forget_position(state: DialectState) -> None:
         "may end",
         "ends at",
         "lone step",
+        "has values",
         EVALUATES_ALONE,
     ):
         state.pop(name, None)
+    if "opening settings" in state:
+        state["opening settings"] = dict.fromkeys(state["opening settings"])
     note_left(state)
     forget_unit(state)
     forget_round(state)
@@ -432,6 +435,18 @@ def is_before_training(state: DialectState) -> bool:
     if state.get("left") != state.get("step"):
         state.pop("left", None)
     return "left" in state
+
+
+def begins_with_epoch(state: DialectState) -> bool:
+    """Whether an epoch is announced in a launch of which no value was read yet."""
+    is_announced = "announced" in state and state.keys().isdisjoint(("heading", "has values"))
+    return is_announced and ("step" not in state or is_before_training(state))
+
+
+def note_values(state: DialectState) -> None:
+    """Note that values were read below the epoch that is announced."""
+    if begins_with_epoch(state):
+        state["has values"] = True
 
 
 def announced_step(state: DialectState, kind: str = "") -> int | None:

@@ -522,3 +522,11 @@ def test_a_bar_with_nothing_but_unknown_names_and_exponents_before_it(tmp_path: 
     assert steps_of(run) == {name: [*range(1, 10)] for name in names}
     values = {key.metric: series.value.tolist() for key, series in run.data.series.items()}
     assert values["rim 2"] == [float(f"5.{n}e-02") for n in range(1, 10)]
+
+
+@pytest.mark.parametrize("unit", ["it", "step"])
+def test_a_bar_beyond_its_total_is_at_its_own_step(tmp_path: Path, unit: str) -> None:
+    bars = "\n".join(bar(at, 200, "Tuning", f"loss=0.{at}, lr=0.01", unit=unit) for at in range(20, 201, 20))
+    beyond = f"\nTuning: 203{unit} [00:09,  1.70{unit}/s, loss=0.1, lr=0.001]\n"
+    steps = [*range(20, 201, 20), 203]
+    assert steps_of(read_log(tmp_path, bars + beyond)) == {"loss": steps, "lr": steps}

@@ -99,6 +99,27 @@ def test_trainers_of_one_launch_are_told_apart(tmp_path: Path, records: tuple[in
     assert steps["train/train_loss"] == [10 * records[0]]
 
 
+def test_an_evaluation_before_the_first_loss_of_the_next_trainer_is_of_it(tmp_path: Path) -> None:
+    records = "".join(
+        f"{{'eval_loss': 0.{n}, 'eval_runtime': 4.0, 'epoch': {n / 4}}}\n"
+        f"{{'loss': 2.{n}, 'learning_rate': 1e-05, 'epoch': {n / 4}}}\n{bar(10 * n, 40)}"
+        for n in range(1, 5)
+    )
+    run = read_log(tmp_path, OPENING.format(1) + trainer(4, 10) + f"{bar(0, 40)}\n{records}")
+    assert run.attempts == 1
+    assert {name for name in steps_of(run) if "eval" in name} == {
+        "eval/loss/trainer=2",
+        "eval/runtime/trainer=2",
+    }
+    assert len(steps_of(run)["train/loss/trainer=2"]) == 4
+
+
+def test_an_evaluation_behind_the_end_of_a_trainer_is_of_it(tmp_path: Path) -> None:
+    evaluation = "{'eval_loss': 0.5, 'eval_runtime': 4.0, 'epoch': 1.0}\n"
+    run = read_log(tmp_path, OPENING.format(1) + trainer(4, 10) + evaluation)
+    assert "eval/loss" in steps_of(run)
+
+
 def test_a_trainer_that_is_started_again_is_another_attempt(tmp_path: Path) -> None:
     run = read_log(tmp_path, "".join(OPENING.format(n) + trainer(3, 10) for n in (1, 2)))
     assert run.attempts == 2

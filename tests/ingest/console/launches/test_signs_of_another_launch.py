@@ -394,3 +394,14 @@ def test_the_arguments_of_a_program_show_its_launches(tmp_path: Path) -> None:
 def test_launches_that_end_in_their_first_epoch_are_attempts(tmp_path: Path) -> None:
     launch = "Loading the datasets...\nEpoch 1/5\n" + "Training loss: 0.5\n" * 30
     assert read_log(tmp_path, launch * 3).attempts == 3
+
+
+def test_a_launch_on_another_device_is_another_attempt(tmp_path: Path) -> None:
+    launches = "".join(
+        f"Training started on {device}...\n"
+        + "".join(f"Epoch {n:02} | Train Loss: 2.{n} | Val Loss: 3.{n}\n" for n in range(1, epochs))
+        for device, epochs in (("cpu", 9), ("cpu", 7), ("cuda", 8), ("cuda", 6))
+    )
+    run = read_log(tmp_path, launches)
+    assert run.attempts == 4
+    assert {*steps_of(run)} == {"Train Loss", "Val Loss"}

@@ -33,6 +33,32 @@ def test_the_new_value_of_a_metric_that_improved_is_read(tmp_path: Path, form: s
     assert values == [float(loss) for loss in LOSSES[1:]]
 
 
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("Epoch {n} | Loss=0.2{n} | Mae=0.3{n} | Psnr=9.{n} | Best=0.2{n}", "Best"),
+        ("Epoch {n} | Loss=0.2{n} | Psnr=9.{n} | Best=9.{n}", "best/Psnr"),
+        ("Epoch {n}: loss 0.2{n}, mae 0.3{n}, psnr 9.{n} (best 9.{n})", "best/psnr"),
+    ],
+)
+def test_a_best_value_behind_a_row_of_metrics_names_none_of_them(
+    tmp_path: Path, line: str, name: str
+) -> None:
+    run = read_log(tmp_path, "".join(line.format(n=n) + "\n" for n in N))
+    assert [each for each in steps_of(run) if "best" in each.lower()] == [name]
+
+
+@pytest.mark.parametrize(
+    "behind", ["New best model saved with ROUGE-2: ", "best checkpoint was saved with f1 = "]
+)
+def test_what_a_model_was_saved_with_is_a_best_value(tmp_path: Path, behind: str) -> None:
+    text = "".join(
+        f"Epoch {n} - train loss: 1.{n}\nEpoch {n} - val f1: 0.{n}\nEpoch {n} - {behind}0.{n}\n" for n in N
+    )
+    names = {*steps_of(read_log(tmp_path, text))} - {"train loss", "val f1"}
+    assert names == {"best/ROUGE-2" if "ROUGE" in behind else "best/f1"}
+
+
 def test_a_rate_that_was_reduced_is_no_best_value(tmp_path: Path) -> None:
     text = "".join(f"Epoch {n}/5 loss: 1.{n}\nlr reduced from 0.{n}2 to 0.{n}1\n" for n in N)
     assert steps_of(read_log(tmp_path, text)) == {"loss": [*N]}

@@ -504,3 +504,16 @@ def test_rows_before_arrows_keep_their_names(tmp_path: Path) -> None:
     assert steps_of(read_log(tmp_path, text)) == {
         name: [*range(1, 4)] for name in ("bird/mAP", "boat/mAP", "mAP")
     }
+
+
+@pytest.mark.parametrize("before", ["Losses ", "Epoch {n}: losses: ", "Epoch {n} - Losses = "])
+def test_parts_of_losses_in_a_dictionary_are_losses(tmp_path: Path, before: str) -> None:
+    heading = "" if "Epoch" in before else "Epoch {n}\n"
+    line = heading + before + "{{'parser': {n}.5, 'text loss': 0.{n}}}, speed: {n}0.5\n"
+    run = read_log(tmp_path, "".join(line.format(n=n) for n in range(1, 6)))
+    assert {*steps_of(run)} - {"speed"} == {"parser loss", "text loss"}
+
+
+def test_losses_in_dictionaries_without_a_step_are_numbered(tmp_path: Path) -> None:
+    run = read_log(tmp_path, "".join(f"Losses {{'parser': {n}.512}}\n" for n in range(1, 40)))
+    assert steps_of(run) == {"parser loss": [*range(39)]}

@@ -75,6 +75,24 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             "tok/sec": [*range(4)],
         },
     ),
+    "an evaluation between the announced epoch and its first step": (
+        "Epoch [1/9]\n"
+        + "".join(
+            f"accuracy: {8 * n:2}.5; recall: {9 * n:2}.1\n"
+            f"  BIRD: precision: {7 * n:2}.2; recall: {6 * n:2}.3\n"
+            f"Iter: {100 * n} | Train Loss: 2.{n} | Dev Loss: 3.{n}\n"
+            for n in N
+        ),
+        {
+            name: [*range(0, 600, 100)]
+            for name in ("accuracy", "recall", "BIRD/precision", "BIRD/recall", "Train Loss", "Dev Loss")
+        },
+    ),
+    "results between the announced epoch and a step without an evaluation": (
+        "Epoch [1/9]\naccuracy: 8.5\n"
+        + "".join(f"Iter: {100 * n} | Train Loss: 2.{n}\naccuracy: 1{n}.5\n" for n in N[1:]),
+        {"accuracy": [1, *range(100, 600, 100)], "Train Loss": [*range(100, 600, 100)]},
+    ),
     "an end of each epoch above its results": (
         "".join(f"Epoch {n}/10 finished. 12.3078s elapsed.\naccuracy: 0.{n}\n" for n in N),
         {"accuracy": [*N]},
@@ -160,6 +178,15 @@ def test_each_launch_has_its_values_above_its_counters(tmp_path: Path) -> None:
     run = read_log(tmp_path, (OPENING + text) * 2)
     assert run.attempts == 2
     assert steps_of(run) == {name: steps * 2 for name, steps in expected.items()}
+
+
+def test_launches_with_an_evaluation_above_each_step_are_told_apart(tmp_path: Path) -> None:
+    text, expected = CASES["an evaluation between the announced epoch and its first step"]
+    alone = OPENING + "Epoch [1/9]\naccuracy: 8.5; recall: 9.1\n"
+    run = read_log(tmp_path, OPENING + text + alone + OPENING + text)
+    assert run.attempts == 3
+    assert len(steps_of(run)["accuracy"]) == 2 * len(N) + 1
+    assert steps_of(run)["Dev Loss"] == expected["Dev Loss"] * 2
 
 
 def test_launches_with_the_memory_above_each_step_are_told_apart(tmp_path: Path) -> None:
