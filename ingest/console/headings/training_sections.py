@@ -442,11 +442,12 @@ def _is_stage_of_steps(named: Mapping[str, str], position: list[int], section: d
     """
     if named.get("stage") == section["now"].get("stage"):
         return False
-    (epoch, step), (last_epoch, last_step) = position, section["last"]
+    last: list[int] = section["last"]
+    (epoch, step), (last_epoch, last_step) = position, last
     if epoch < 0 <= step < last_epoch and last_step < 0 and last_epoch >= _LEAST_EPOCHS:
         section["epochs before stage"] = last_epoch
         return True
-    return step < 0 <= epoch < section.get("epochs before stage", 0) and last_epoch < 0
+    return step < 0 <= epoch < int(section.get("epochs before stage", 0)) and last_epoch < 0
 
 
 def end_section(names: Iterable[str], axis: DialectState) -> None:
