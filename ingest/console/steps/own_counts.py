@@ -18,7 +18,7 @@ def counts_itself(kind: str, counts: Counts, names: Collection[str], state: dict
     """Whether a line of the results of an evaluation counts such lines, and no steps of the training.
 
     The first of its kind has a zero or a one behind later steps of the training, and each the next number.
-    With nothing but names of the training's last line it is one of a training that begins.
+    With some of the names of the training's last line it is one of a training that begins.
     """
     if counts.keys() != {Counter.STEP} or state.get("alone") is not True:
         return False
@@ -26,7 +26,7 @@ def counts_itself(kind: str, counts: Counts, names: Collection[str], state: dict
     kinds: dict[str, int | None] = state.setdefault("own counts", {})
     if kind not in kinds:
         is_own = number in _FIRST and not total and state.get("step", 0) >= _LEAST_STEP
-        is_own &= not {*names} <= {*state.get("names", ())}
+        is_own &= not {*names} < {*state.get("names", ())}
         if len(kinds) < _MOST_KINDS:
             kinds[kind] = number if is_own and "may begin" not in state else None
     else:
