@@ -95,19 +95,19 @@ def find_step(names: Sequence[str]) -> str | None:
 @lru_cache(maxsize=1024)  # asked for each row of JSON
 def _find_step(names: tuple[str, ...]) -> str | None:
     found = _first_of((*STEP_NAMES, *EPOCH_NAMES, *OTHER_STEP_NAMES), names)
-    is_amount = found is not None and found.strip().lower() in _DONE_IN_A_STEP
+    is_amount = found is not None and _in_one_word(found) in _DONE_IN_A_STEP
     if (found is None or is_amount) and any(map(is_metric_name, names)):
         counted = [name for name in _STEP_NAMES_NEXT_TO_METRICS if name not in AMOUNT_NAMES]
         found = (_first_of(counted, names) if is_amount else None) or found
         found = found or _first_of(_STEP_NAMES_NEXT_TO_METRICS, names) or _within_groups(names)
-    if found is not None and found.strip().lower() in AMOUNT_NAMES and are_settings(names):
+    if found is not None and _in_one_word(found) in AMOUNT_NAMES and are_settings(names):
         return None
     return found
 
 
 def _within_groups(names: Sequence[str]) -> str | None:
     """The name of a step behind that of a group: `misc/total_timesteps`, but not `best/epoch`."""
-    parts = [(name, *name.strip().lower().rpartition("/")[::2]) for name in reversed(names)]
+    parts = [(name, *_in_one_word(name).rpartition("/")[::2]) for name in reversed(names)]
     by_tail = {tail: name for name, group, tail in parts if group in _GROUPS_WITH_STEPS}
     return next((by_tail[name] for name in _STEPS_IN_GROUPS if name in by_tail), None)
 
@@ -150,12 +150,19 @@ def find_epoch_and_batch(names: Sequence[str]) -> tuple[str, str] | None:
 
 def counts_through_epochs(name: str) -> bool:
     """Whether a column counts steps that continue through all epochs, by its name."""
-    return name.strip().lower() in _GLOBAL_STEP_NAMES
+    return _in_one_word(name) in _GLOBAL_STEP_NAMES
 
 
 def _first_of(wanted: Sequence[str], names: Sequence[str]) -> str | None:
     by_lower = {name.strip().lower(): name for name in reversed(names)}
+    if any(" " in lower for lower in by_lower):
+        by_lower = {_in_one_word(lower): name for lower, name in by_lower.items()} | by_lower
     return next((by_lower[name] for name in wanted if name in by_lower), None)
+
+
+def _in_one_word(name: str) -> str:
+    """A name in lower case with `_` between its words: `total timesteps`."""
+    return "_".join(name.lower().split())
 
 
 def is_long_table(names: Collection[str]) -> bool:

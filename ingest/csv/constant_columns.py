@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,25 +19,28 @@ from holter.ingest.step_columns import is_setting
 from holter.types import IntArray
 
 _LEAST_ROWS = 2
-_TEXT = re.compile(r"(?i)(?!nan|inf|true$|false$)[^\W\d_]|.*[^\W\d_]{2}")
+_TEXT = re.compile(r"(?i)(?!(?:[-+]?(?:nan|inf(?:inity)?)|true|false)$)(?:[^\W\d_]|.*[^\W\d_]{2})")
 """A cell that is no number, and not yes or no."""
 _DATE = re.compile(r"\d\d:\d\d|\d{4}[-/_]?\d\d[-/_]?\d\d|\d\d[-/]\d\d[-/]\d\d")
 
 
 class NextTraining(NamedTuple):
-    """The row at which a training begins, the last step before, the columns that differ, their cells."""
+    """The last step before a training that begins, the columns that differ, and their cells before."""
 
-    row: int
     last: int
     columns: list[int]
     cells: list[str]
 
 
 class ConstantColumns:
-    """The columns of a table that have had the same cell so far; `names` has their names."""
+    """The columns of a table that have had the same cell so far.
 
-    def __init__(self, names: Mapping[int, str], state: Mapping[str, Any]) -> None:
+    `names` has their names; with `texts_alone` settings that are numbers tell nothing.
+    """
+
+    def __init__(self, names: Mapping[int, str], state: Mapping[str, Any], *, texts_alone: bool) -> None:
         self._names = names
+        self._texts_alone = texts_alone
         self._cells: dict[int, str] | None = None
         if "cells" in state:
             self._cells = {int(index): cell for index, cell in state["cells"].items()}
@@ -48,26 +52,18 @@ class ConstantColumns:
             {} if self._cells is None else {"cells": self._cells, "at": [self._rows, self._first, self._last]}
         )
 
-    def next_training(self, cells: Sequence[Sequence[str]], steps: IntArray) -> NextTraining | None:
-        """The next training that begins in these columns of cells, if some tell that it does."""
+    def spans(self, cells: Sequence[Sequence[str]], steps: IntArray) -> list[tuple[int, int]]:
+        """The spans of rows within which the steps do not go back; one span if no column is left."""
         if self._cells is None:
             firsts = {index: subject_cell(cells[index][0]) for index in self._names}
             self._cells = {index: cell for index, cell in firsts.items() if self._may_be_subject(index, cell)}
             self._first = self._last = int(steps[0])
         if not self._cells:
-            return None
+            return [(0, len(steps))]
         back = np.flatnonzero(np.diff(steps, prepend=self._last) < 0).tolist()
-        begin = 0
-        for end in [*back, len(steps)]:
-            if found := self._begin(begin, cells, int(steps[begin])):
-                return found
-            self._compare(cells, begin, end)
-            if end > begin:
-                self._rows, self._last = self._rows + end - begin, int(steps[end - 1])
-            begin = end
-        return None
+        return [*pairwise((0, *(row for row in back if row), len(steps)))]
 
-    def _begin(self, row: int, cells: Sequence[Sequence[str]], step: int) -> NextTraining | None:
+    def next_training(self, row: int, cells: Sequence[Sequence[str]], step: int) -> NextTraining | None:
         """The training that begins with a row at a step, if another one was before it and a cell differs."""
         known = self._cells or {}
         if step > self._first or step >= self._last or self._rows < _LEAST_ROWS:
@@ -75,9 +71,17 @@ class ConstantColumns:
         columns = [
             index for index, cell in known.items() if subject_cell(cells[index][row]) not in ("", cell)
         ]
-        return (
-            NextTraining(row, self._last, columns, [known[index] for index in columns]) if columns else None
-        )
+        return NextTraining(self._last, columns, [known[index] for index in columns]) if columns else None
+
+    def add_rows(self, begin: int, end: int, cells: Sequence[Sequence[str]], steps: IntArray) -> None:
+        """Compare some rows with those before."""
+        self._compare(cells, begin, end)
+        self._rows, self._last = self._rows + end - begin, int(steps[end - 1])
+
+    def forget(self, columns: Iterable[int]) -> None:
+        """Forget columns that tell trainings apart from now on."""
+        for index in columns:
+            (self._cells or {}).pop(index, None)
 
     def _compare(self, cells: Sequence[Sequence[str]], begin: int, end: int) -> None:
         """Forget the columns in which one of some rows has another cell."""
@@ -92,7 +96,7 @@ class ConstantColumns:
         """Whether a column with this first cell may tell trainings apart."""
         if not cell or _DATE.search(cell) is not None:
             return False
-        return _TEXT.match(cell) is not None or is_setting(self._names[index])
+        return _TEXT.match(cell) is not None or (not self._texts_alone and is_setting(self._names[index]))
 
 
 def names_of_columns(header: Sequence[str], taken: Iterable[int]) -> dict[int, str]:

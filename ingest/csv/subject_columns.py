@@ -1,6 +1,6 @@
 """The columns of a CSV log that state of which training each row is: a seed, a fold, a model.
 
-Without any of these, others do if they have another cell in each training (`constant_columns`).
+Where these do not differ, others do if they have another cell in each training (`constant_columns`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from holter.ingest.console.tables.row_subjects import (
     subject_cell,
     subject_word,
 )
-from holter.ingest.csv.constant_columns import ConstantColumns, names_of_columns
+from holter.ingest.csv.constant_columns import ConstantColumns, NextTraining, names_of_columns
 from holter.ingest.step_columns import is_empty_cell
 from holter.types import IntArray, Labels
 
@@ -44,7 +44,8 @@ class SubjectColumns:
             for index, name in names.items()
         }
         self._words = {index: word for index, word in words.items() if word}
-        self._constant = ConstantColumns({} if self._words else names, state.get("constant", {}))
+        others = {index: name for index, name in names.items() if index not in self._words}
+        self._constant = ConstantColumns(others, state.get("constant", {}), texts_alone=bool(self._words))
         self._numbered: list[int] = state.get("numbered", [])
         self._named: list[int] = state.get("named", [])
         self._settings: list[int] = state.get("settings", [])
@@ -57,38 +58,63 @@ class SubjectColumns:
 
     def state(self) -> dict[str, Any]:
         """What is known of the columns, as JSON-able values; empty if there are none."""
+        constant = {"constant": constant} if (constant := self._constant.state()) else {}
         if not (self._words or self._named):
-            return {"constant": constant} if (constant := self._constant.state()) else {}
+            return constant
         columns = {"numbered": self._numbered, "named": self._named, "open": self._open}
         if self._settings:
             columns["settings"] = self._settings
-        return {**columns, "rows": self._rows.state()}
+        return {**columns, "rows": self._rows.state(), **constant}
 
     @property
     def no_metrics(self) -> set[int]:
         """The columns that have no measurements, among them those that are labels of the series."""
-        if self._rows.tells:
-            return {*self._numbered, *self._named} - {*self._settings}
-        return {index for index in self._numbered if is_never_measured(self._words[index])}
+        numbered = {*self._numbered}
+        if not self._rows.tells:
+            numbered = {index for index in numbered if is_never_measured(self._words[index])}
+        return (numbered | {*self._named}) - {*self._settings}
 
     def labels(self, cells: Sequence[Sequence[str]], steps: IntArray) -> list[Labels] | None:
         """The labels of the rows with these columns of cells; None if no row has any."""
         for index in [*self._open]:
             self._decide(index, cells[index])
-        begin = 0
-        if not (self._numbered or self._named):
-            if (training := self._constant.next_training(cells, steps)) is None:
-                return None
-            begin, self._named = training.row, training.columns
-            first = training.cells
-            numbers = map(_NUMBER.fullmatch, first)
-            self._settings = [index for index, number in zip(self._named, numbers, strict=True) if number]
-            known = {"known": [[first, []]], "last": first, "step": training.last}
-            self._rows = RowSubjects({**known, "constant": True})
-        columns = sorted({*self._numbered, *self._named})
-        subjects = zip(*(map(subject_cell, cells[index][begin:]) for index in columns), strict=True)
-        found = self._rows.labels(subjects, steps[begin:].tolist(), [self._names[index] for index in columns])
-        return [*[()] * begin, *found] if any(found) else None
+        found: list[Labels] = []
+        for begin, end in self._constant.spans(cells, steps):
+            training = self._constant.next_training(begin, cells, int(steps[begin]))
+            if training is not None and self._is_known(begin, cells):
+                self._add_columns(training)
+            columns = self._columns
+            subjects = zip(*(map(subject_cell, cells[index][begin:end]) for index in columns), strict=True)
+            names = [self._names[index] for index in columns]
+            found += (
+                self._rows.labels(subjects, steps[begin:end].tolist(), names)
+                if columns
+                else [()] * (end - begin)
+            )
+            self._constant.add_rows(begin, end, cells, steps)
+        return found if any(found) else None
+
+    @property
+    def _columns(self) -> list[int]:
+        return sorted({*self._numbered, *self._named})
+
+    def _is_known(self, row: int, cells: Sequence[Sequence[str]]) -> bool:
+        """Whether a row is of the same training as another one before by the columns that tell so far."""
+        subject = tuple(subject_cell(cells[index][row]) for index in self._columns)
+        return not subject or self._rows.knows(subject)
+
+    def _add_columns(self, training: NextTraining) -> None:
+        """Let the columns tell trainings apart in which a training differs from those before."""
+        if not self._columns:
+            self._rows = RowSubjects(
+                {"known": [[(), []]], "last": (), "step": training.last, "constant": True}
+            )
+        for index, cell in zip(training.columns, training.cells, strict=True):
+            self._named = [*self._named, index]
+            self._rows.add_column(self._columns.index(index), cell)
+            if _NUMBER.fullmatch(cell) is not None:
+                self._settings = [*self._settings, index]
+        self._constant.forget(training.columns)
 
     def _decide(self, index: int, cells: Sequence[str]) -> None:
         """Decide by the first cell of a column that has one."""

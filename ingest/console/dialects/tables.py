@@ -22,6 +22,7 @@ _STEPS = (
     *("total_timesteps", "timesteps", "timestep", "timesteps_so_far", "timestepssofar", "total_env_steps"),
     *("totalenvsteps", "cum_steps", "cumsteps", "total_steps", "global_step", "step", "steps"),
     *("iterations", "iteration", "itr", "nupdates", "epoch", "epochs", "episode", "episodes"),
+    *("total_frames", "frames", "frame"),
 )
 """Names of what counts, in lower case and with `_` between words, the most reliable first."""
 _MAX_ROWS = 500
@@ -83,7 +84,8 @@ DIALECT = ConsoleDialect(
     name="table",
     signature=re.compile(
         rb"(?i)\| {1,20}(?:[a-z]{1,20}/)?"
-        rb"(?:(?:total_)?timesteps|(?:global_)?steps?|epochs?|episodes|iteration|timestepssofar) {1,60}"
+        rb"(?:(?:total_)?(?:timesteps|frames)|frame|(?:global_)?steps?|epochs?|episodes|iteration"
+        rb"|timestepssofar) {1,60}"
         rb"\| {0,60}\d[\d.e+]{0,15} {0,60}\|"
         rb"|(?m:^"
         + _PREFIX_BYTES

@@ -107,6 +107,8 @@ _OF_ALL = ("round",)
 _GLOBAL = re.compile(r"(?i)(?<![a-z])(?:global|server|federated|aggregated)(?![a-z])")
 _REPEATED = ("fold", "seed", "trial", "experiment", "repetition", "repeat", "replicate", "split")
 """What is done again from the beginning, unlike one of several tasks or clients."""
+_LEAST_EPOCHS = 5
+"""Epochs before a stage that counts steps."""
 _UNNAMED_STAGE = "train"
 """The stage of lines that name none, behind one that lines name: `Epoch 1` behind `Pretrain epoch 9`."""
 _MOST_IN_TURN = 64
@@ -347,7 +349,9 @@ def enter_section(counts: Mapping[Counter, tuple[int, int]], axis: DialectState)
         section["first"] = section["now"] = named
         section["begin"] = position
     elif named != section["now"] and (
-        _is_in_turn(named, section) or _is_anew(position, section["last"], section["begin"])
+        _is_in_turn(named, section)
+        or _is_anew(position, section["last"], section["begin"])
+        or _is_stage_of_steps(named, position, section)
     ):
         _exchange_axes(named, axis)
         section["now"], section["begin"], begins = named, position, True
@@ -428,6 +432,22 @@ def _is_anew(position: list[int], last: list[int], first: list[int]) -> bool:
         if number >= 0 and before >= 0:
             return number < before or number == before == begin
     return False
+
+
+def _is_stage_of_steps(named: Mapping[str, str], position: list[int], section: dict[str, Any]) -> bool:
+    """Whether a stage that counts steps begins behind epochs, or the epochs of the next training behind it.
+
+    `L-BFGS iteration: 10` behind `Epoch: 2000`. Where steps come from the first epochs on, or epochs continue
+    behind the stage, they are of these.
+    """
+    if named.get("stage") == section["now"].get("stage"):
+        return False
+    last: list[int] = section["last"]
+    (epoch, step), (last_epoch, last_step) = position, last
+    if epoch < 0 <= step < last_epoch and last_step < 0 and last_epoch >= _LEAST_EPOCHS:
+        section["epochs before stage"] = last_epoch
+        return True
+    return step < 0 <= epoch < int(section.get("epochs before stage", 0)) and last_epoch < 0
 
 
 def end_section(names: Iterable[str], axis: DialectState) -> None:

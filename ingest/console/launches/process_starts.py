@@ -63,6 +63,12 @@ _STARTS_AT = (
     rf"[^\n]{{0,120}}[ :\[(]{_DATE}[^\w\n]{{0,100}}$"
 )
 """What a script prints of a program that it starts: `>>> Starting b.yaml at Sun Apr  5 18:11:40 UTC 2026`."""
+_SCRIPT_STARTS = (
+    r"[^\w\n]{0,40}(?i:start(?:ing|ed)?|launch(?:ing|ed)?|execut(?:ing|e)|run(?:ning)?)"
+    r"(?: (?:the )?(?i:execution|run|script|program)(?: of)?)? ['\x22`]?"
+    r"(?:[\w.:-]{0,60}[/\\]){0,8}[\w-]{1,80}\.(?:py|sh)\b['\x22`]?[^\w\n]{0,80}$"
+)
+"""What a script prints of another one that it starts: `--- Starting execution of a.py ---`, nothing else."""
 _MAY_HAVE_STARTED = (
     rf"(?:{_ENVIRONMENT}{_NAMED_PROMPT}(?: |\r?$)"
     rf"|(?:[>#] )?{_VARIABLES}(?:nohup )?(?:[\w.~-]*/)*"
@@ -72,7 +78,7 @@ _MAY_HAVE_STARTED = (
     r"|\^C|Terminated\r?$|Aborted(?: \(core dumped\))?\r?$|real[ \t]+\d+m\d"
     r"|\[\d+\][+-]? +(?:Done|Exit \d|Terminated|Killed|Aborted)"
     r"|Using TensorFlow backend|Setting OMP_NUM_THREADS environment variable for each process"
-    rf"|{_STARTS_AT}"
+    rf"|{_STARTS_AT}|{_SCRIPT_STARTS}"
     r"|[^\n]*tensorflow/[^\n]*(?:this TensorFlow binary was not compiled to use"
     r"|This TensorFlow binary is optimized|opened (?:dynamic|CUDA) library libcuda))"
 )

@@ -11,7 +11,7 @@ from holter.ingest.console.line.line_settings import is_setting
 from holter.ingest.console.line.line_shapes import MetricField
 from holter.ingest.console.line.line_subjects import label_of
 from holter.ingest.console.line.number_field import NumberField
-from holter.ingest.console.line.numbers_behind import name_of_value, scale_of_spread
+from holter.ingest.console.line.numbers_behind import name_of_value, sign_of_value
 from holter.ingest.metric_names import is_metric_name
 
 _WORD = re.compile(r"\w+")
@@ -64,11 +64,11 @@ class LineMetrics:
         """Add the number of a metric that is named before what the line counts."""
         self.fields.append(MetricField(name, field.index, field.scale))
 
-    def add_behind(self, field: NumberField, before: str, first: int) -> None:
-        """Add a number that is of the metric of the first of some numbers."""
-        name = numbered(name_of_value(self._names_of_lists[first], before), self._names)
+    def add_behind(self, field: NumberField, around: tuple[str, str], first: int) -> None:
+        """Add a number that is of the metric of the first of some numbers; `around` it are these texts."""
+        name = numbered(name_of_value(self._names_of_lists[first], *around), self._names)
         self._names[name] = None
-        scale = scale_of_spread(before) or 1.0
+        scale = sign_of_value(*around)
         self.fields.append(MetricField(name, field.index, field.scale * scale))
 
     def add_mean(self, field: NumberField) -> None:

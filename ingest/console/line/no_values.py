@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.line.line_words import SUFFIXES_OF_FILES
+from holter.ingest.console.line.numbers_behind import is_imaginary
 
 _NO_UNIT = re.compile(r"[A-Za-z_]++\d")
 FILE_BEHIND = re.compile(r"-?[\w=.]{0,40}?\.?(?<![A-Za-z])(?:" + SUFFIXES_OF_FILES + r")\b")
@@ -31,7 +32,7 @@ def is_no_value(texts: tuple[str, ...], last: int, text: str, after: str) -> boo
     return (
         _NO_UNIT.match(after) is not None
         or FILE_BEHIND.match(after) is not None
-        or after == "-"
+        or (after == "-" and (is_end or not is_imaginary(after, texts[last + 2])))
         or _is_reference(text, after)
         or _TARGET.search(text) is not None
         or _LIMIT.search(text) is not None

@@ -1,4 +1,7 @@
-"""Numbers without a name of their own behind a metric: `reward 158.6 +/- 37.1`, `loss 0.5 0.6 0.7`."""
+"""Numbers without a name of their own behind a metric: `reward 158.6 +/- 37.1`, `loss 0.5 0.6 0.7`.
+
+The imaginary part of a complex number is one, too: `energy=-1.25+0.004j`.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,8 @@ _SPREAD = re.compile(r" {0,2}%? {0,2}\(?(?:(?:\+/-|\u00b1|\+-) {0,2}|(?P<minus_o
 
 The minus sign is that of the number where nothing is between both: `+/-0.3`.
 """
+_IMAGINARY_UNIT = re.compile(r"(?:[ij]|im)(?!\w)")
+"""What is right behind an imaginary part: of Python, MATLAB and Julia."""
 _BETWEEN = re.compile(r"%? ")
 """What is between several numbers of a metric."""
 _AROUND_MEAN = (" (", ") ")
@@ -24,6 +29,18 @@ _BEHIND = re.compile(
     rf"|\s{{1,4}}(?!(?:of|out of|de|von|{_UNIT})\b)(?!\w{{1,20}}/)[A-Za-z])"
 )
 """What is behind the last of them: neither its total nor its unit."""
+
+
+def is_imaginary(before: str, behind: str) -> bool:
+    """Whether a number between these texts is the imaginary part of a complex one."""
+    return before.strip(" ") in ("+", "-") and _IMAGINARY_UNIT.match(behind) is not None
+
+
+def sign_of_value(before: str, behind: str) -> float:
+    """What a number behind another one of its metric is multiplied by, by the texts around it."""
+    if is_imaginary(before, behind):
+        return -1.0 if before.strip(" ") == "-" else 1.0
+    return scale_of_spread(before) or 1.0
 
 
 def scale_of_spread(before: str) -> float:
@@ -40,10 +57,12 @@ def scale_of_spread(before: str) -> float:
 def values_behind(texts: tuple[str, ...], index: int) -> tuple[int, ...]:
     """The numbers behind one that are of the same metric, without a name of their own.
 
-    They are how far its values vary, or more of them right behind it: `loss 0.5 0.6, acc 0.9`.
+    They are how far its values vary, an imaginary part, or more values right behind it: `loss 0.5 0.6, acc`.
     """
     count = len(texts) - 1
-    if index + 1 < count and scale_of_spread(texts[index + 1]):
+    if index + 1 < count and (
+        is_imaginary(texts[index + 1], texts[index + 2]) or scale_of_spread(texts[index + 1])
+    ):
         return (index + 1,)
     last = index
     while last + 1 < count and _BETWEEN.fullmatch(texts[last + 1]) is not None:
@@ -56,8 +75,10 @@ def values_behind(texts: tuple[str, ...], index: int) -> tuple[int, ...]:
     return tuple(range(first, last + 1))
 
 
-def name_of_value(name: str, before: str) -> str:
-    """The name of a number behind one of this name, by the text between both."""
+def name_of_value(name: str, before: str, behind: str) -> str:
+    """The name of a number behind one of this name, by the texts around it."""
+    if is_imaginary(before, behind):
+        return f"{name} (imaginary)"
     return f"{name} (std)" if scale_of_spread(before) else name
 
 

@@ -207,7 +207,7 @@ class ShapeReader:
             field = replace(field, name="epoch")
         first = -1 if field.name else self._lists.get(field.index, -1)
         if self._line.begins_list(first):
-            self._line.add_behind(field, before, first)
+            self._line.add_behind(field, (before, behind), first)
             return
         is_list = behind.strip() == "," and before.endswith(_LIST_OF_KEY)  # of the steps of a history
         counter = None if is_list or field.index in self._measured else self._counter(field)

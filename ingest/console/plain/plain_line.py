@@ -156,7 +156,7 @@ def _record(
     names = [field.name for field in shape.metrics]
     split = shape.split or ("" if shape.is_of_training else evaluated_batch(counts, names, axis))
     if not split and shape.is_of_evaluation:  # `VAL loss: 0.02 (epoch: 2, step: 0)`
-        is_own = counts_own_batches(counts, axis) or counts_itself(shape.kind, counts, axis)
+        is_own = counts_own_batches(counts, axis) or counts_itself(shape.kind, counts, names, axis)
         split = "eval" if is_own else ""
     before = axis.get("step")
     is_late = shape.may_be_late and is_passed(counts, axis)

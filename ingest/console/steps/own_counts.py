@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from holter.ingest.console.line.line_counters import Counter
@@ -13,10 +14,11 @@ _FIRST = (0, 1)
 _MOST_KINDS = 64
 
 
-def counts_itself(kind: str, counts: Counts, state: dict[str, Any]) -> bool:
+def counts_itself(kind: str, counts: Counts, names: Collection[str], state: dict[str, Any]) -> bool:
     """Whether a line of the results of an evaluation counts such lines, and no steps of the training.
 
     The first of its kind has a zero or a one behind later steps of the training, and each the next number.
+    With some of the names of the training's last line it is one of a training that begins.
     """
     if counts.keys() != {Counter.STEP} or state.get("alone") is not True:
         return False
@@ -24,6 +26,7 @@ def counts_itself(kind: str, counts: Counts, state: dict[str, Any]) -> bool:
     kinds: dict[str, int | None] = state.setdefault("own counts", {})
     if kind not in kinds:
         is_own = number in _FIRST and not total and state.get("step", 0) >= _LEAST_STEP
+        is_own &= not {*names} < {*state.get("names", ())}
         if len(kinds) < _MOST_KINDS:
             kinds[kind] = number if is_own and "may begin" not in state else None
     else:

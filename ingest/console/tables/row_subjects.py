@@ -57,6 +57,19 @@ class RowSubjects:
         state = {"known": known, "last": self._last, "step": self._step, "tells": self.tells}
         return {**state, "constant": True} if self._is_constant else state
 
+    def knows(self, subject: _Subject) -> bool:
+        """Whether a row has stated before that it is of this."""
+        return subject in self._known
+
+    def add_column(self, position: int, cell: str) -> None:
+        """Add what rows state as well, at this position among the others; so far all had this cell."""
+        self._known = {
+            (*subject[:position], cell, *subject[position:]): labels
+            for subject, labels in self._known.items()
+        }
+        if self._last is not None:
+            self._last = (*self._last[:position], cell, *self._last[position:])
+
     def labels(self, rows: Iterable[_Subject], steps: Iterable[int], names: Sequence[str]) -> list[Labels]:
         """The labels of rows at these steps; `names` are those of the labels."""
         return [self._labels_of(row, step, names) for row, step in zip(rows, steps, strict=True)]

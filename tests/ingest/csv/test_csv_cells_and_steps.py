@@ -52,7 +52,11 @@ def test_rows_at_parts_of_epochs_are_numbered(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "step", ["time/total_timesteps", "training_iteration", "timesteps_total", "round", "n_updates", "Itr"]
+    "step",
+    [
+        *("time/total_timesteps", "training_iteration", "timesteps_total", "round", "n_updates", "Itr"),
+        "Global Step",
+    ],
 )
 def test_steps_of_reinforcement_and_federated_learning_are_found(step: str, tmp_path: Path) -> None:
     text = f"ep_rew_mean,{step},train/loss\n" + "".join(f"1.5,{8 * epoch},0.{epoch}\n" for epoch in EPOCHS)

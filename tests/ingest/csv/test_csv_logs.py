@@ -147,13 +147,18 @@ def test_a_bad_cell_costs_only_itself(reading: Any) -> None:
 
 
 def test_a_column_of_text_is_reported_once(reading: Any) -> None:
-    content = b"step,phase,loss\n" + b"".join(b"%d,warm,2.5\n" % step for step in range(100))
+    content = b"step,note,loss\n" + b"".join(b"%d,warm,2.5\n" % step for step in range(100))
     result = reading.read_complete("a.csv", content)
-    assert result.unreadable == [("line 2", "column phase: expected numbers, found text like 'warm'")]
+    assert result.unreadable == [("line 2", "column note: expected numbers, found text like 'warm'")]
     assert result.count == 100
     assert (
         reading.read_growing("a.csv", content, range(0, len(content) + 1, 9)).unreadable == result.unreadable
     )
+
+
+def test_a_text_that_names_the_training_of_its_row_is_no_problem(reading: Any) -> None:
+    content = b"step,method,loss\n" + b"".join(b"%d,plain,2.5\n" % step for step in range(100))
+    assert reading.read_complete("a.csv", content).unreadable == []
 
 
 def test_so_many_bad_rows_are_counted_rather_than_reported_one_by_one(reading: Any) -> None:

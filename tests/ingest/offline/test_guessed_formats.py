@@ -428,6 +428,22 @@ def test_results_of_folds_without_an_epoch_have_their_labels(tmp_path: Path, hea
     }
 
 
+@pytest.mark.parametrize("line", ["Fold {} R2: 0.4{}\n", "12:30:01 INFO - [Fold {}] R2 = 0.4{}\n"])
+def test_results_of_folds_may_be_in_their_own_lines(tmp_path: Path, line: str) -> None:
+    text = "".join(f"[Trees] 40 rows, gain: -inf\n{line.format(n, n)}" for n in (1, 2, 3))
+    run = read_log(tmp_path, f"{text}OOF R2: 0.39\n", "train.txt")
+    assert run.attempts == 1
+    assert {(key.metric, key.labels): series.value.tolist() for key, series in run.data.series.items()} == {
+        **{("R2", (("fold", str(n)),)): [float(f"0.4{n}")] for n in (1, 2, 3)},
+        ("OOF R2", ()): [0.39],
+    }
+
+
+def test_results_of_the_same_fold_again_are_not_guessed(tmp_path: Path) -> None:
+    text = "".join(f"Fold {n} R2: 0.4{n}\n" for n in (1, 2, 1, 2))
+    assert steps_of(read_log(tmp_path, text, "train.txt")) == {}
+
+
 def test_results_below_the_same_fold_or_none_are_not_guessed(tmp_path: Path) -> None:
     assert steps_of(read_log(tmp_path, of_folds("Fold {}/3", again=True), "train.txt")) == {}
     assert steps_of(read_log(tmp_path, of_folds("Rows of {}"), "train.txt")) == {}

@@ -50,6 +50,18 @@ def test_another_header_below_rows_is_that_of_the_next_launch(tmp_path: Path) ->
     assert steps_of(run) == {"loss": [*EPOCHS, 0, 1, 2, 3], "val_loss": [0, 1, 2, 3]}
 
 
+def test_a_header_above_each_row_may_get_more_names(tmp_path: Path) -> None:
+    header = "train/loss,time/total timesteps"
+    rows = [f"{header},reward\n0.{n},{n}00,{n}.5" for n in range(3, 7)]
+    text = "\n".join([f"{header}\n0.1,100\n{header}\n0.2,200", *rows, ""])
+    run = read_log(tmp_path, text, "progress.csv")
+    assert (run.attempts, run.unreadable) == (1, [])
+    assert steps_of(run) == {
+        "train/loss": [100, 200, 300, 400, 500, 600],
+        "reward": [300, 400, 500, 600],
+    }
+
+
 def test_results_below_names_of_their_own_are_at_the_last_step(tmp_path: Path) -> None:
     rows = [f"{n},{loss}" for n, loss in enumerate(losses(6))]
     text = "\n".join(["epoch,loss", *rows, "", "test_acc,test_f1", "0.81,0.79", ""])

@@ -88,6 +88,15 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             for name in ("episodes", "mean 100 episode reward", "% time spent exploring")
         },
     ),
+    "a table that counts frames": (
+        "".join(f"{BAR}| return | {n}.5      |\n| frame  | {n}28      |\n{BAR}" for n in N)
+        + f"{BAR}| return | 9.5      |\n| frame  | 1.28e+03 |\n{BAR}",
+        {"return": [128, 228, 328, 428, 1280]},
+    ),
+    "a table that counts frames and updates": (
+        "".join(f"{BAR}| epoch | {n} |\n| frames | {n}00 |\n| return | {n}.5 |\n{BAR}" for n in N),
+        {name: [*N] for name in ("frames", "return")},
+    ),
     "headings between drawn lines": (
         "".join(
             f"──────────── Step {n}000 ────────────\nepisode/score 1.{n} / train/loss/image 1.99\n" for n in N

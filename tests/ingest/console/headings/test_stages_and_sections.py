@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from holter.types import labels_of
 from tests.support.log_runs import read_log, steps_of
 
 N = range(1, 4)
@@ -157,3 +158,32 @@ def test_a_kind_of_training_names_its_phase(tmp_path: Path) -> None:
     )
     values = {str(key): points.value.tolist() for key, points in read_log(tmp_path, text).data.series.items()}
     assert values == {"loss": [0.1, 0.2, 0.3, 0.4], "loss{phase=adversarial}": [1.1, 1.2, 1.3, 1.4]}
+
+
+def refined(model: int, steps: int) -> str:
+    """A model that is trained for epochs, and then by another method that counts its own iterations."""
+    epochs = "".join(f"Epoch: {n} | Train Loss: {model}.{n:02}\n" for n in range(1, 41))
+    rest = "".join(f"Newton Iteration: {n} | Train Loss: {model}.9{n:02}\n" for n in range(0, steps, 2))
+    return f"====\n START: training of model - Kind {model}\n====\n{epochs}\nPolishing now\n{rest}Done\n"
+
+
+def test_a_stage_that_counts_steps_behind_epochs_has_its_own_label(tmp_path: Path) -> None:
+    text = "".join(refined(model, steps) for model, steps in ((1, 2), (2, 60), (3, 90)))
+    run = read_log(tmp_path, text)
+    assert run.attempts == 1
+    found = {key.labels: points.step.tolist() for key, points in run.data.series.items()}
+    expected = {}
+    for model, steps in ((1, 2), (2, 60), (3, 90)):
+        named = {"training": f"model - Kind {model}"} if model > 1 else {}
+        expected[labels_of(named)] = [*range(1, 41)]
+        expected[labels_of({"stage": "Newton", **named})] = [*range(0, steps, 2)]
+    assert found == expected
+
+
+def test_no_value_is_lost_where_epochs_continue_behind_a_stage(tmp_path: Path) -> None:
+    text = "".join(
+        f"Epoch: {epoch} | Train Loss: 1.{epoch}\n"
+        + "".join(f"Inner Iteration: {n} | Train Loss: 1.{epoch}{n}\n" for n in range(1, 5) if epoch % 9 == 0)
+        for epoch in range(1, 29)
+    )
+    assert read_log(tmp_path, text).points == 28 + 3 * 4

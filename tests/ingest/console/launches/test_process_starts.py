@@ -48,6 +48,10 @@ POSSIBLE_STARTS = [
     "Job started on node7: Thu 16 Apr 2026 05:10:35 PM AEST\n",
     "=== Running fit.py --wide (dom 5 abr 2026 18:11:40 -03) ===\n",
     "Begin: 2026年 04月 05日 星期日 18:11:40 CST\n",
+    "--- Starting execution of fit_trees.py ---\n",
+    "START fit.py\n",
+    "Running script './tools/fit.py' ...\n",
+    "[*] Executing C:\\jobs\\fit.sh\n",
 ]
 
 
@@ -57,6 +61,9 @@ NO_STARTS = [
     "Sun Apr  5 18:11:40 UTC 2026 Starting the next one\n",
     "The next one ended at Sun Apr  5 18:11:40 UTC 2026\n",
     "=== New best of the session ===\n",
+    "Running fit.py takes three hours\n",
+    "Finished execution of fit.py\n",
+    "Starting execution of the fit\n",
 ]
 
 

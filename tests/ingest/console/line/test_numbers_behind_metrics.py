@@ -30,6 +30,19 @@ LINES = {
         "Mean reward": [2 + n / 10 for n in N],
         "Mean reward (std)": [0.5 + n / 100 for n in N],
     },
+    # the parts of complex numbers, as Python and Julia print them
+    "step={n}, amp=-3.{n}+0.0{n}j, level=-0.{n}-2e-0{n}j\n": {
+        "amp": [-3 - n / 10 for n in N],
+        "amp (imaginary)": [n / 100 for n in N],
+        "level": [-n / 10 for n in N],
+        "level (imaginary)": [-2 * 10.0**-n for n in N],
+    },
+    "Step {n} loss: ({n}.5-0.{n}j) acc: 0.{n} - 1.{n}im\n": {
+        "loss": [n + 0.5 for n in N],
+        "loss (imaginary)": [-n / 10 for n in N],
+        "acc": [n / 10 for n in N],
+        "acc (imaginary)": [-1 - n / 10 for n in N],
+    },
     # several values of a metric, in the midst of a line and without a sign
     "Epoch {n}, loss 0.{n} 1.{n} 2.{n}, acc 0.5{n} 0.6{n}\n": {
         "loss": [n / 10 for n in N],

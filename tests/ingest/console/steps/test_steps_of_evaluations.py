@@ -543,3 +543,15 @@ def test_results_whose_like_were_below_headings_all_along_are_of_their_data_with
     assert values["evaluate/ACC"] == [0.1, 0.2, 0.3, 0.4]
     assert values["evaluate/NMI"] == [0.31, 0.32, 0.33, 0.34]
     assert "ACC" not in values
+
+
+def test_a_training_with_fewer_columns_than_the_one_before_has_its_first_step(tmp_path: Path) -> None:
+    first = "".join(
+        f"[{n}]\tvalid_0-error:0.{90 - n // 5}\tvalid_1-error:0.{95 - n // 5}\n" for n in range(0, 200, 25)
+    )
+    second = "".join(f"[{n}]\tvalid_0-error:0.{80 - n // 5}\n" for n in range(0, 250, 25))
+    run = read_log(tmp_path, f"{first}Rows are loaded\n{second}")
+    assert run.attempts == 2
+    assert {key.metric for key in run.data.series if not key.labels} == {"valid_0-error", "valid_1-error"}
+    [again] = [points for key, points in run.data.series.items() if key.metric == "valid_0-error"]
+    assert again.step[again.attempt == 1].tolist() == [*range(0, 250, 25)]
