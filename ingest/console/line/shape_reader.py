@@ -417,8 +417,13 @@ class ShapeReader:
         """Whether the line begins with what it counts, and has signs before its numbers, no settings."""
         # `Updates 3, num timesteps 6400, FPS 81`
         is_named = self._marked > 0 or (len(self._counters) > 1 and self._listed > 0)
-        may_recur = self._is_stated and is_named and not has_settings(names)
+        may_recur = self._is_stated and is_named and not has_settings(names) and not self._states_amount()
         return may_recur and not all(map(is_of_model, names))  # `Step / patience: 30 / 0` is a heading
+
+    def _states_amount(self) -> bool:
+        """Whether all that is counted is called a count: `<answer>: count=1, position=40`."""
+        words = [self._texts[each.index].rstrip(" :=(").rpartition(" ")[2] for each in self._counters]
+        return all(word.lower() == "count" for word in words)
 
     def _metrics_about(self, split: str, about: tuple[str, str] | None) -> list[MetricField]:
         """The metrics, with what else counts, and without what the line is about in their names."""

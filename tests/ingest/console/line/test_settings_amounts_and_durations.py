@@ -27,6 +27,17 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"[ {n}] ep={n}0 r= 2{n}.5 steps=1{n}{n}.{n % 2} vloss=1.{n}\n" for n in range(1, 7)),
         {name: [10 * n for n in range(1, 7)] for name in ("r", "steps", "vloss")},
     ),
+    "counts of tags in what a model answered": (
+        "".join(
+            f"step:{n} - actor/pg_loss:0.{n} - critic/score:1.{n}\n"
+            + "".join(
+                f"  <{tag}>: count={k}, position={n}{k}3\n Format score: -{k}\n"
+                for k, tag in enumerate("abc", n)
+            )
+            for n in range(8)
+        ),
+        {name: [*range(8)] for name in ("actor/pg_loss", "critic/score")},
+    ),
     "the length of a step": (
         "".join(f"Iteration {n}\n  gnorm = 80{n}.5, xnorm = 3.{n}, step = 0.9{n}\n" for n in range(6)),
         {"gnorm": [*range(6)], "xnorm": [*range(6)], "step": [*range(6)]},
