@@ -52,11 +52,14 @@ def is_in_settings(line: str, state: DialectState) -> bool:
 
 def note_settings_above(line: str, state: DialectState) -> None:
     """Note a setting of a training alone in its line; `state` states whether it is near the line before."""
+    is_setting = _OF_TRAINING.fullmatch(line) is not None
+    if not is_setting and _OF_LAUNCH not in state:
+        return
     step = position(known_axis(state))
     above, at = state.get(_OF_LAUNCH, (0, step))
     if at != step or not state.get("is near"):
         above = 0
-    if _OF_TRAINING.fullmatch(line) is not None:
+    if is_setting:
         state[_OF_LAUNCH] = [above + 1, step]
     elif not above or _RATE.fullmatch(line) is None:
         state.pop(_OF_LAUNCH, None)

@@ -19,7 +19,6 @@ from holter.translated_words import in_english
 
 _OF_UPDATE = re.compile(r"(?i)grad(?:ient)?s?(?:[ _]|$)|\bnorm$|\btime\b|memory|/s(?:ec)?$|per[ _]sec")
 """Names of what is measured of an update, not of the model."""
-_PADDING = re.compile(r"[ \t]+")
 _FRACTION = re.compile(r"-?\d{1,12}\.\d{2,20}")
 
 LAST_OF_FIRST = 1
@@ -44,7 +43,7 @@ class LineAbove(NamedTuple):
 
 
 class KnownLine(NamedTuple):
-    """What is known of a line: its text without numbers and their padding, its shape, and its numbers."""
+    """What is known of a line: its text without numbers, its shape, and its numbers."""
 
     template: int
     shape: LineShape
@@ -58,7 +57,7 @@ def known_line(line: str) -> KnownLine:
     parts = split_numbers(without_old_value(line))
     shape = shape_of_line(parts)
     return KnownLine(
-        template_of([_PADDING.sub(" ", part) for part in parts]),
+        template_of(parts),
         shape,
         parts[1::2],
         has_numbers=len(parts) > 1,

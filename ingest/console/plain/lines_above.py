@@ -171,10 +171,12 @@ def lines_due_behind(
 
     `has_values`: values were read from the line itself. Without any it may be one that belongs to a counter.
     """
-    above, at = state.get("above"), position(known_axis(state))
-    known = known_line(line)
     if has_values:
         note_values(known_axis(state))
+    if "placed" in state and "above" not in state:
+        return []
+    above, at = state.get("above"), position(known_axis(state))
+    known = known_line(line)
     if at is None:
         if not (has_values or known.shape.counters):
             _keep(known, place, state)

@@ -78,8 +78,8 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
     "an evaluation between the announced epoch and its first step": (
         "Epoch [1/9]\n"
         + "".join(
-            f"accuracy: {8 * n:2}.5; recall: {9 * n:2}.1\n"
-            f"  BIRD: precision: {7 * n:2}.2; recall: {6 * n:2}.3\n"
+            f"accuracy: 8{n}.5; recall: 9{n}.1\n"
+            f"  BIRD: precision: 7{n}.2; recall: 6{n}.3\n"
             f"Iter: {100 * n} | Train Loss: 2.{n} | Dev Loss: 3.{n}\n"
             for n in N
         ),
