@@ -212,8 +212,8 @@ _NO_LOSSES = _words("packet weight frame power scale scaler scaling")
 """Words whose losses are no objectives of training."""
 _OTHER_OBJECTIVES = _words("ppl perplexity bpb bpc objective cost error xent crossentropy nll")
 _ERRORS = _words("mse rmse mae mape huber bce ce elbo l1 l2")
-"""Names of errors, which are losses beside the data that they are of: `train_mse`, `val/mae`. Alone they may be
-any measure of an evaluation."""
+"""Names of errors, which are losses beside the data that they are of: `train_mse`, `val/mae`. Alone they may
+be any measure of an evaluation."""
 _NORMS = _words("l1 l2")
 """Errors whose names are those of norms, too: `train/l2` may be one of the weights."""
 _MODIFIERS = _SPLITS | _EVALUATIONS | _STATISTICS
