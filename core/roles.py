@@ -211,6 +211,11 @@ _TERMS = _words(
 _NO_LOSSES = _words("packet weight frame power scale scaler scaling")
 """Words whose losses are no objectives of training."""
 _OTHER_OBJECTIVES = _words("ppl perplexity bpb bpc objective cost error xent crossentropy nll")
+_ERRORS = _words("mse rmse mae mape huber bce ce elbo l1 l2")
+"""Names of errors, which are losses beside the data that they are of: `train_mse`, `val/mae`. Alone they may
+be any measure of an evaluation."""
+_NORMS = _words("l1 l2")
+"""Errors whose names are those of norms, too: `train/l2` may be one of the weights."""
 _MODIFIERS = _SPLITS | _EVALUATIONS | _STATISTICS
 _HEADS = {
     Role.ACCURACY: _words("acc accuracy accuracies"),
@@ -261,6 +266,10 @@ def _by_words(metric: str) -> Role | None:
     rest = [word for word in words if word not in _MODIFIERS]
     if rest in (["bits", "byte"], ["bits", "char"]) or (len(rest) == 1 and rest[0] in _OTHER_OBJECTIVES):
         return _kind_of_loss({*folders, *words})
+    if len(rest) == 1 and rest[0] in _ERRORS:
+        data = {*words} if rest[0] in _NORMS else {*folders[-1:], *words}
+        if data & (_SPLITS | _EVALUATIONS):
+            return _kind_of_loss({*folders, *words})
     return _other_quantity(words)
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from holter.detectors.robust_statistics import mad_sigma, median, quantiles, row_medians, windows
+from holter.detectors.signals.chance_fall import SHORTEST, chance_fall
 from holter.detectors.thresholds import Thresholds
 from holter.types import FloatArray, IntArray
 
@@ -41,6 +42,14 @@ class BreakThresholds(Thresholds):
     held_blocks: int = 24
     """Blocks, of about a hundred points, over which a level was held, so that a fall below all of them is a
     loss, however low the usual level is."""
+    lost_spell_share: float = 0.5
+    """As `lost_share`, where four single points have lost the level of as many blocks of one point: a fall
+    that anybody sees at once."""
+    sudden_noises: float = 10.0
+    """As `noises`, for such a fall, of what the level moves by chance within as many points."""
+    beyond_rises: float = 1.3
+    """Times the largest rise within as many points which such a fall must exceed: a mean of the latest
+    episodes falls as fast as it rose, when what made it rise leaves it."""
     least_share: float = 0.2
     """Share of the level that it must exceed, too."""
     window_chunks: int = 64
@@ -83,8 +92,15 @@ class SignalBreak:
     end: int | None = None
     end_seen: int | None = None
     """The row at which the end was certain."""
+    usual_from: int | None = None
+    """The row from which the level of a break without an end is the usual one, so that others may follow."""
     start_rows: int = 1
     """Rows of the block that begins at `start`: most of them are high, not always the first."""
+
+    @property
+    def is_followed(self) -> bool:
+        """Whether its end may come."""
+        return self.end is None and self.usual_from is None
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +120,8 @@ class BreakScan:
     sensitivity: float
     block_points: int
     is_young: bool = False
+    is_single: bool = False
+    """Whether single points are blocks throughout, for sudden losses of a level alone."""
     row: int = 0
     medians: FloatArray = field(default_factory=lambda: np.empty(0))
     first_rows: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
@@ -152,7 +170,7 @@ class BreakScan:
         highest = np.maximum.reduceat(new, starts).tolist() if blocks else []
         lowest = np.minimum.reduceat(new, starts).tolist() if blocks else []
         for chunk, first in enumerate(starts.tolist()):
-            is_open = bool(breaks) and breaks[-1].end is None
+            is_open = bool(breaks) and breaks[-1].is_followed
             best = high if self.is_log else max((high, *latest))
             if is_open or self._may_break(highest[chunk], lowest[chunk], best, low):
                 inside = new[first : first + CHUNK_BLOCKS]
@@ -213,7 +231,7 @@ class BreakScan:
         """The breaks after the blocks of one chunk."""
         for offset, last_row in enumerate(last_rows.tolist()):
             block = before.begin + offset
-            if breaks and breaks[-1].end is None:
+            if breaks and breaks[-1].is_followed:
                 breaks = (*breaks[:-1], self._followed(breaks[-1], before, block, last_row))
             elif (found := self._detected(before, block, last_row)) is not None:
                 breaks = (*breaks, found)
@@ -224,6 +242,8 @@ class BreakScan:
         if len(before.usual) < limits.known_chunks * CHUNK_BLOCKS:
             return None
         lowest, highest = float(recent.min()), float(recent.max())
+        if self.is_single:
+            return self._sudden_loss(before, block, last_row, highest)
         margin = log(limits.beyond_factor)
         if self.is_log and not (lowest > before.high + margin or highest < before.low - margin):
             return None
@@ -243,20 +263,50 @@ class BreakScan:
                     return self._broken(shape, before, block, last_row, reference, move, noise)
         if self.is_log or self.is_young or BreakShape.COLLAPSE not in self.shapes:
             return None
+        return self._lost_spell(before, block, last_row, highest)
+
+    def _lost_spell(
+        self, before: _BlocksBefore, block: int, last_row: int, highest: float
+    ) -> SignalBreak | None:
+        """The loss of a level that was reached for a while, however low the usual one is."""
         held = before.best_spell
         move = highest - held.level
         if highest >= held.lowest or not self._is_loss(highest, held.level, before.low):
             return None
         # the best spell of a level that wanders is calm by chance, as one of a mean of the latest episodes
         noise = max(held.noise, before.noise(-1.0))
-        if -move * self.sensitivity <= limits.noises * noise:
+        if -move * self.sensitivity <= self.limits.noises * noise:
             return None
         return self._broken(BreakShape.COLLAPSE, before, block, last_row, held.level, move, noise)
 
-    def _is_loss(self, highest: float, reference: float, low: float) -> bool:
+    def _sudden_loss(
+        self, before: _BlocksBefore, block: int, last_row: int, highest: float
+    ) -> SignalBreak | None:
+        """The same of single points, beyond what the level loses by chance in as many.
+
+        The usual falls over a thousand points contain the collapses before this one, and the noise of the
+        rise: those over as few points as this one took do not.
+        """
+        limits = self.limits
+        if not self._is_loss(highest, before.highest, before.low, limits.lost_spell_share):
+            return None
+        held = before.best_spell
+        if highest >= held.lowest or not self._is_loss(
+            highest, held.level, before.low, limits.lost_spell_share
+        ):
+            return None
+        fall, rows = (held.level - highest) * self.sensitivity, before.rows_of_fall(block)
+        noise = max(held.noise, before.chance_fall(rows))
+        if fall <= max(limits.sudden_noises * noise, limits.beyond_rises * before.largest_rise(rows)):
+            return None
+        move = highest - held.level
+        return self._broken(BreakShape.COLLAPSE, before, block, last_row, held.level, move, noise)
+
+    def _is_loss(self, highest: float, reference: float, low: float, share: float | None = None) -> bool:
         """Whether blocks that are nowhere above `highest` have lost much of a level that was reached from
-        `low`."""
-        least = max(self.limits.lost_share * (reference - low), self.limits.least_share * abs(reference))
+        `low`: a share, `lost_share` by default."""
+        share = self.limits.lost_share if share is None else share
+        least = max(share * (reference - low), self.limits.least_share * abs(reference))
         return (reference - highest) * self.sensitivity > least
 
     def _broken(
@@ -297,15 +347,19 @@ class BreakScan:
         if float((sign * recent).max()) < self.limits.return_share * move:
             end = int(before.first_rows[max(block + 1 - CHUNK_BLOCKS, 0)])
             return replace(present, end=end, end_seen=last_row)
+        window = self.limits.window_chunks * CHUNK_BLOCKS * self.block_points
+        if not self.is_log and last_row - present.detected > window:
+            return replace(present, usual_from=last_row)
         return present
 
 
 class _Spell(NamedTuple):
-    """Blocks in sequence: their median, the lowest of them, and their noise."""
+    """Blocks in sequence, their median, the lowest of them, and their noise."""
 
     level: float
     lowest: float
     noise: float
+    blocks: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -328,16 +382,35 @@ class _BlocksBefore:
         return median(self.usual)
 
     @cached_property
+    def highest(self) -> float:
+        """The highest usual block."""
+        return float(self.usual.max())
+
+    @cached_property
     def best_spell(self) -> _Spell:
         """The spell of `held_blocks` with the highest level; at -inf where fewer are known."""
         size = self.limits.held_blocks
         if len(self.usual) < size:
-            return _Spell(-np.inf, -np.inf, 0.0)
+            return _Spell(-np.inf, -np.inf, 0.0, self.usual)
         spells = windows(self.usual, size)
         levels = row_medians(spells)
         best = int(np.argmax(levels))
         level = float(levels[best])
-        return _Spell(level, float(spells[best].min()), mad_sigma(spells[best], level))
+        return _Spell(level, float(spells[best].min()), mad_sigma(spells[best], level), spells[best])
+
+    def rows_of_fall(self, block: int) -> int:
+        """The blocks from the last one at the best level to this, as single points."""
+        reached = np.flatnonzero(self.medians[: block + 1] >= self.best_spell.lowest)
+        return max(block - int(reached[-1]) if len(reached) else block, SHORTEST)
+
+    def chance_fall(self, rows: int) -> float:
+        """How far the level falls by chance within so many rows."""
+        return chance_fall(self.usual[: self.settled], self.best_spell.blocks, rows)
+
+    def largest_rise(self, rows: int) -> float:
+        """The largest rise within so many rows."""
+        rises = self.usual[rows:] - self.usual[:-rows]
+        return float(rises.max()) if len(rises) else 0.0
 
     def noise(self, sign: float) -> float:
         """The robust standard deviation of blocks, and of the levels among which they vary; of their moves up

@@ -145,7 +145,7 @@ class SignalBreakDetector:
 
     def _fresh(self, role: Role, context: DetectorContext, series: Series) -> tuple[BreakScan, ...]:
         limits = self.thresholds
-        return tuple(
+        scans = tuple(
             BreakScan(
                 is_log=role in _LOG_ROLES,
                 shapes=_SHAPES[role],
@@ -156,6 +156,8 @@ class SignalBreakDetector:
             )
             for points in limits.block_points
         )
+        single = replace(scans[0], block_points=1, is_young=False, is_single=True)
+        return scans if role in _LOG_ROLES else (*scans, single)
 
     def _scaled(self, value: FloatArray, role: Role) -> FloatArray:
         if role not in _LOG_ROLES:
@@ -225,6 +227,8 @@ def _is_part(later: SignalBreak, earlier: SignalBreak) -> bool:
     """Whether a break began, or was detected, while an earlier one of its shape lasted."""
     if later.shape is not earlier.shape:
         return False
+    if earlier.usual_from is not None:
+        return later.start < earlier.usual_from
     if earlier.end is None or earlier.end_seen is None:
         return True
     return later.start < earlier.end or later.detected <= earlier.end_seen

@@ -48,6 +48,9 @@ NAMES = {
         "objective",
         "cost",
         "train/error",
+        "train_mse",
+        "train/rmse",
+        "train_L1",
         "device/loss",
         "latest/loss",
     ],
@@ -78,6 +81,9 @@ NAMES = {
     Role.REWARD: ["reward", "train/reward", "rollout/ep_rew_mean"],
     Role.KL: ["kl", "objective/kl", "approx_kl", "kl_divergence"],
     Role.EVAL_LOSS: [
+        "val_mae",
+        "val_L1",
+        "test/bce",
         "eval/loss",
         "validating/loss",
         "Testing Loss",
@@ -195,6 +201,9 @@ NAMES = {
     Role.SEQUENCE: ["coll_sn", "collective_seq", "nccl_op_count", "opCount"],
     Role.EPOCH: ["epoch", "train/epoch"],
     Role.OTHER: [
+        "mse",
+        "train/l2",
+        "train_mse_ratio",
         "avg_batch_cost",  # seconds, in Paddle's logs
         "reader_cost",
         "lm loss vs samples",

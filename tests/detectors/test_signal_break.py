@@ -236,6 +236,40 @@ def test_a_mean_of_the_latest_episodes_that_wanders_has_not_collapsed(seed: int)
     assert found(run(series("rollout/ep_rew_mean", means))) == []
 
 
+def learned_and_lost(seed: int, losses: tuple[int, ...]) -> np.ndarray:
+    """A reward that rises to 900 and falls to 200 within 8 points, 45 points at a time."""
+    random, row = np.random.default_rng(seed), np.arange(700)
+    level = 900 / (1 + np.exp(-(row - 70) / 12))
+    for first in losses:
+        level -= 700 * np.clip((row - first) / 8, 0, 1) * np.clip((first + 45 - row) / 15, 0, 1)
+    return level + np.cumsum(random.normal(0, 2, len(row))) / 2
+
+
+def test_each_of_several_sudden_losses_of_a_reward_is_reported() -> None:
+    losses = (180, 290, 430, 600)
+    value, state = learned_and_lost(3, losses), IncrementalState()
+    for stop in (185, 200, 300, 450, 612, len(value)):
+        data = run(series("reward", value[:stop]))
+        assert find(data, state=state) == find(data)
+    findings = find(data)
+    assert len(findings) == len(losses)
+    for finding, first in zip(findings, losses, strict=True):
+        assert first - 1 <= finding.start_step <= first + 6
+        assert finding.detected_step <= first + 12
+        assert finding.end_step is not None
+
+
+def test_a_collapse_after_one_that_lasts_is_another_one() -> None:
+    row = np.arange(1800)
+    level = np.where(row < 200, 300 / (1 + np.exp(-(row - 60) / 12)), 60.0)
+    level[1500:1560] = 2.0
+    value = level + np.random.default_rng(5).normal(0, 1.5, len(row))
+    first, second = find(run(series("reward", value)))
+    assert first.end_step is None
+    assert (first.start_step, second.start_step) == (pytest.approx(200, abs=3), pytest.approx(1500, abs=3))
+    assert second.end_step == pytest.approx(1560, abs=4)
+
+
 def test_the_level_that_a_collapse_reached_is_that_of_most_points() -> None:
     value = np.random.default_rng(1).standard_normal(240) - 5.0
     value[210:214] = -30.0, -160.0, -150.0, -170.0
