@@ -271,6 +271,8 @@ _METRIC_ALONE = LinearPattern(
     rb"|\(['\"][^'\"\n]{0,40}(?:loss|acc(?:uracy)?|error|auc|iou|dice|psnr|reward|score)\w{0,20}"
     rb"[:= ]{0,3}['\"], {0,2}['\"]?\[?" + BEFORE_NUMBER + rb"-?\d"
     rb"|(?:metrics|results?|scores?)[ )\]]{0,4}[:=] {0,4}\{['\"][\w @./-]{1,40}['\"]: {0,4}[-+]?\d"
+    # ` * ADE 1.2 FDE 2.4`
+    rb"|^(?:[^\n]{0,60}[\]>|:-] )?[ \t]{0,8}\* {1,4}[a-z][\w@/.-]{0,30}[ :=\t]{1,4}\d{1,9}\.\d{1,12}[ \t,|%]"
 )
 _NUMBER_ALONE = LinearPattern(
     rb"(?m)^[ \t|>*{'\"-]{0,80}(?:[A-Za-z]|[\xe3-\xed][\x80-\xbf]{2})[\w ./()@\x80-\xbf\xe3-\xed-]{0,80}"

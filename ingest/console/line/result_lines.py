@@ -30,6 +30,14 @@ _SENTENCE_BEFORE = re.compile(r"[^\d\n]{0,80}[A-Za-z)][.!:;,]+ {1,4}")
 _NEXT_NAME = re.compile(r"%?[\s,;|]{1,4}[A-Za-z][\w@.-]{0,20}\s{1,4}")
 """What is between two numbers of such a line of names and numbers without signs."""
 
+_STAR_BEFORE = re.compile(r"\s{0,8}\* {1,4}[A-Za-z]")
+"""What the result of an evaluation may begin with: ` * ADE 1.2 FDE 2.4`."""
+
+
+def is_starred(parts: list[str]) -> bool:
+    """Whether a line begins with a star and a name, as the means of an evaluation do."""
+    return _STAR_BEFORE.match(parts[0]) is not None
+
 
 def is_row_of_cells(parts: list[str], shape: LineShape) -> bool:
     """Whether a line is a row of named cells, with a known metric in it: `episodes 57 | rew 7.6 | len 9`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from holter.ingest.console.dialect import DialectState, LineValues
@@ -41,6 +42,7 @@ from holter.ingest.console.line.result_lines import (
     is_result,
     is_row_of_cells,
     is_run_of_names,
+    is_starred,
 )
 from holter.ingest.console.line.settings_in_objects import as_read
 from holter.ingest.console.plain.plain_line import axis_state, step_of_best, values_of
@@ -52,7 +54,7 @@ from holter.ingest.console.steps.evaluated_parts import (
     note_data,
     parts_of_evaluation,
 )
-from holter.ingest.console.steps.evaluation_passes import names_of_pass
+from holter.ingest.console.steps.evaluation_passes import is_result_of_pass, names_of_pass
 from holter.ingest.console.steps.evaluation_steps import (
     step_of_next,
 )
@@ -103,6 +105,9 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
         return None
     if _begins_with_part_of_epoch(parts, shape, axis):
         return _at_part_of_epoch(line, shape, numbers, axis)
+    is_of_pass = is_starred(parts) and is_result_of_pass([field.name for field in shape.metrics], axis)
+    if is_of_pass:
+        shape = replace(shape, is_summary=True)
     template = template_of(parts)
     if (at_row := next_row(template, axis)) is not None:
         return _at_step(at_row, line, shape, numbers, axis)
@@ -162,7 +167,8 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
         named = best_step_above(values, axis)
     if named is not None and named < step:
         return LineValues(named, values, parse_time(line), labels, is_late=True)
-    return LineValues(int(step), values, parse_time(line), labels)
+    # the result of a pass replaces the values of the only line of it
+    return LineValues(int(step), values, parse_time(line), labels, is_provisional=is_of_pass)
 
 
 def _begins_with_part_of_epoch(parts: list[str], shape: LineShape, axis: dict[str, Any]) -> bool:

@@ -69,6 +69,12 @@ def names_of_pass(data: str, state: dict[str, Any]) -> Collection[str]:
     return last.names if has_means and last.at == state.get("step") else ()
 
 
+def is_result_of_pass(names: Sequence[str], state: dict[str, Any]) -> bool:
+    """Whether a line whose values have these names begins with one of the pass that the line above is of."""
+    stored = pass_at_last_step(state.get("split") or "", state)
+    return stored is not None and bool(names) and names[0] in stored[1]
+
+
 def pass_at_last_step(data: str, state: dict[str, Any]) -> tuple[int, Set[str]] | None:
     """The last batch of the pass through some data at the last step of the training, and its names."""
     stored = state.get("passes", {}).get(data)

@@ -119,8 +119,8 @@ def is_own_pass(counts: Counts, names: Collection[str], state: DialectState) -> 
 def begins_pass(counts: Counts, names: Collection[str], state: DialectState) -> bool:
     """Whether a line with values of these names is of a second pass within an epoch, or continues in one."""
     inner = inner_count(counts)
-    if inner is None or "may begin" in state:
-        return False
+    if inner is None or "may begin" in state or is_before_training(state):
+        return False  # a launch that has only evaluated so far continues the epoch of the one before
     if inner[0] > _end_of_epoch(counts, inner[1], state):
         return False
     is_first = inner[0] <= state.get("first of epoch", 0) and inner[0] < state["epoch"][1]

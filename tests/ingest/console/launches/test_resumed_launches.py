@@ -323,3 +323,20 @@ def test_a_training_that_is_resumed_for_more_epochs_is_another_attempt(tmp_path:
 
     assert read_log(tmp_path, opening + rows(1, 10) + opening + rows(11, 20)).attempts == 2
     assert read_log(tmp_path, opening + rows(1, 10) + rows(11, 20)).attempts == 1
+
+
+@pytest.mark.parametrize("interrupted_at", [30, 90])
+def test_a_launch_that_evaluates_first_trains_the_interrupted_epoch_again(
+    tmp_path: Path, interrupted_at: int
+) -> None:
+    def rows(epoch: int, end: int) -> str:
+        return "".join(f"Epoch: [{epoch}][{n}/100]\tLoss 2.{epoch}{n:02} (2.5)\n" for n in range(0, end, 10))
+
+    opening = "Arguments: Namespace(lr=0.1, seed={0})\nRandom seed: {0}\nWeights from saved/{0}.pt\n"
+    test = "".join(f"Test: [{n}/50]\tPSNR 21.{n:02}\n" for n in range(0, 50, 10)) + " * PSNR 21.5\n"
+    first = opening.format(7) + test + rows(0, 100) + test + rows(1, 100) + test + rows(2, interrupted_at)
+    run = read_log(tmp_path, first + opening.format(8) + test + rows(2, 100) + test)
+    assert run.attempts == 2
+    losses = run.data.series[SeriesKey("Loss")]
+    assert losses.step[losses.attempt == 1].tolist() == [*range(200, 300, 10)]
+    assert "eval/Loss" not in steps_of(run)

@@ -121,6 +121,42 @@ def test_means_of_the_batches_of_an_evaluation_have_a_name_of_their_own(tmp_path
     assert steps["val/epoch/Loss"] == [20, 41, 62, 83]
 
 
+def _passes(batches: tuple[int, ...], result: str) -> str:
+    """Three epochs, each with a pass of a test below it, and the result of the pass."""
+    return "".join(
+        "".join(f"10:00:0{n},120:INFO: Epoch: [{n}][{batch}/30]\tLoss 2.{n} (2.5)\n" for batch in (0, 10, 20))
+        + "".join(f"10:00:0{n},120:INFO: Test: [{batch}/2]\tDrift 1.{n}\tTilt 2.{n}\n" for batch in batches)
+        + result.format(n)
+        for n in range(3)
+    )
+
+
+_STARRED = "10:00:01,120:INFO:  * Drift  1.{0}5 Tilt  2.{0}5\n"
+
+
+def test_a_starred_line_with_names_of_the_batches_above_has_the_means_of_these(tmp_path: Path) -> None:
+    run = read_log(tmp_path, _passes((0, 1), _STARRED))
+    assert steps_of(run)["test/Drift"] == [20, 21, 50, 51, 80, 81]
+    means = {key.metric: series.value.tolist() for key, series in run.data.series.items()}
+    assert means["test/epoch/Drift"] == [1.05, 1.15, 1.25]
+    assert means["test/epoch/Tilt"] == [2.05, 2.15, 2.25]
+
+
+def test_the_starred_result_replaces_the_values_of_the_only_line_of_its_pass(tmp_path: Path) -> None:
+    run = read_log(tmp_path, _passes((0,), _STARRED))
+    values = {key: series.value.tolist() for key, series in run.data.series.items()}
+    assert {key.metric: of for key, of in values.items()}["test/Tilt"] == [2.05, 2.15, 2.25]
+    assert all(not key.labels for key in values)
+
+
+@pytest.mark.parametrize("line", [" * Depth 3.5 Width 4.5\n", " * saved 2.5 MB\n"])
+def test_a_starred_line_with_other_names_than_the_batches_above_is_no_result(
+    tmp_path: Path, line: str
+) -> None:
+    without = read_log(tmp_path, _passes((0, 1), ""))
+    assert steps_of(read_log(tmp_path, _passes((0, 1), line))) == steps_of(without)
+
+
 def test_batches_without_room_before_the_next_evaluation_are_at_its_last_step(tmp_path: Path) -> None:
     val = "".join(f"Epoch {{0}} - VAL - Batch {batch} - Loss = 1.{{0}} | Acc = 0.7\n" for batch in range(30))
     steps = steps_of(read_log(tmp_path, _epochs(val)))["val/Loss"]
