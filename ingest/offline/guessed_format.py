@@ -10,6 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
+from typing import BinaryIO
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from holter.ingest.console.launches.next_launch import LAUNCH
 from holter.ingest.csv.csv_log import CsvLog
 from holter.ingest.discovery.run_layout import assign_tree
 from holter.ingest.discovery.scanner import Source
-from holter.ingest.format import Format, HoldingReader
+from holter.ingest.format import Format, HoldingReader, Reader
 from holter.ingest.jsonl import JsonLines
 from holter.ingest.offline.grown_lists import GrownLists
 from holter.ingest.offline.joined_records import JoinedRecords
@@ -41,7 +42,7 @@ from holter.ingest.offline.uneven_tables import UnevenTables
 from holter.ingest.open_log import HEAD_BYTES, open_beginning, uncompressed_name, without_holes
 from holter.ingest.stdout.system_text import SystemText
 from holter.ingest.text_encoding import decode_lines
-from holter.types import Batch, SeriesKey
+from holter.types import Batch, SeriesKey, Unreadable
 
 _TRIED_BYTES = 16 * 2**20
 _SEVERAL = 2
@@ -220,7 +221,14 @@ def _columns(file: Path, guess: Format) -> Iterator[tuple[SeriesKey, np.ndarray]
         if b"\0" in without_holes(stream.read(HEAD_BYTES)):
             return
         stream.seek(0)
-        for record in guess.reader(uncompressed_name(file), {}).read(stream):
+        for record in _records(guess.reader(uncompressed_name(file), {}), stream):
             if isinstance(record, Batch):
                 for column in record.columns:
                     yield column.key, record.steps_of(column)
+
+
+def _records(reader: Reader, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
+    """What a reader yields, with what it holds back at the end."""
+    yield from reader.read(stream)
+    if isinstance(reader, HoldingReader):
+        yield from reader.finish()
