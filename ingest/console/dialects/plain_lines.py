@@ -477,11 +477,17 @@ PROGRAM_CODE = LineKind(
         rb"[ \t\r]{0,8}(?:(?:\n[ \t\r]*){0,3}\n[ \t]+[^\s][^\n]*){1,40}$"
         # the place of an error, with the line of the program there
         rb"|^[ \t]{0,8}File \"[^\"\n]{1,400}\", line \d{1,6}(?:, in [^\n]{1,200})?\n[ \t]+[^\n]*$"
+        # a function of C++ and the arguments of its template: `T ns::f(T) [with T = float; int N = 3]`
+        rb"|::[~\w]{1,100}\([^\n]*\)(?: const)?(?: &{1,2})? \[(?:with )?"
+        rb"(?:(?:unsigned )?\w{1,40} )?\w{1,60} = [^\n]*$"
     ),
     parse=_no_record,
     any_program=True,
 )
-"""Lines of a program that a text quotes: `def f(x):` and what is indented below it, lines of tracebacks."""
+"""Lines of a program that a text quotes: `def f(x):` and what is indented below it, lines of tracebacks.
+
+So are functions that a compiler names with the arguments of their templates, in the text of a profiler.
+"""
 
 _MORE_SPECIAL = (
     BEST_BELOW,
