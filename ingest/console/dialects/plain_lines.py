@@ -179,6 +179,9 @@ _POSITION = LinearPattern(
     rb"\[ {0,8}\d{1,9}(?:/|\] {0,4}\[ {0,8}\d{1,9}/)"
     rb"|(?:test|eval(?:uated)?|val(?:id)?) {1,4}\d{1,9}/\d"
     rb"|(?:^|[\]|] )[ \t]{0,8}(?:train|test|eval|val(?:id)?)[a-z]{0,7}:? {1,4}\d{1,9}/\d{1,9}[^\n]{0,3} [a-z]"
+    # `Model fine-tuning 2 / 10, Loss: 0.5`
+    rb"|^[ \t]{0,8}(?:[a-z][\w-]{0,20} ){0,2}(?:pre-?train|fine-?tun|warm-?up)(?:e|ing)? {1,4}"
+    rb"\d{1,9} ?/ ?\d{1,9}[,:|]? {1,4}[a-z]"
     rb"|(?:train|test|eval|val(?:id)?) \(\d{1,9}/\d{1,9}\) |\]\(\d{1,9}/\d{1,9}\) [a-z]"
     rb"|\[(?:train(?:ing)?|test|eval|val(?:id)?) {1,4}\d{1,9}(?:/\d{1,9}|[km])\]"
     rb"|^\d{1,9}/\d{1,9} \( {0,8}[\d.]{1,8}%\) [a-z]"
