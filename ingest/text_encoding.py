@@ -23,7 +23,7 @@ _FREQUENT = re.compile(rb"(?:[\xa1-\xa3\xb0-\xd7][\xa1-\xfe])+")
 """Punctuation, letters as wide as a Chinese one, and the more frequent half of the Chinese characters."""
 _LEAST_FREQUENT = 0.7
 _LEAST_BYTES = 4
-_CHINESE_TEXT = re.compile("[\u3000-\u3011\u4e00-\u9fff\uff01-\uff5e]+")
+_CHINESE_TEXT = re.compile("[\u2026\u3000-\u3011\u4e00-\u9fff\uff01-\uff5e]+")
 """Chinese characters, and the punctuation between them."""
 _WESTERN_TEXT = re.compile("[ -~\xc0-\xff]+")
 

@@ -11,6 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
+from typing import BinaryIO
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from holter.ingest.console.launches.next_launch import LAUNCH
 from holter.ingest.csv.csv_log import CsvLog
 from holter.ingest.discovery.run_layout import assign_tree
 from holter.ingest.discovery.scanner import Source
-from holter.ingest.format import Format, HoldingReader
+from holter.ingest.format import Format, HoldingReader, Reader
 from holter.ingest.jsonl import JsonLines
 from holter.ingest.offline.grown_lists import GrownLists
 from holter.ingest.offline.joined_records import JoinedRecords
@@ -223,12 +224,17 @@ def _columns(file: Path, guess: Format) -> Iterator[tuple[SeriesKey, np.ndarray]
         if b"\0" in without_holes(stream.read(HEAD_BYTES)):
             return
         stream.seek(0)
+<<<<<<< HEAD
         for record in _until_failure(file, guess, guess.reader(uncompressed_name(file), {}).read(stream)):
+=======
+        for record in _records(guess.reader(uncompressed_name(file), {}), stream):
+>>>>>>> w-fd
             if isinstance(record, Batch):
                 for column in record.columns:
                     yield column.key, record.steps_of(column)
 
 
+<<<<<<< HEAD
 def _until_failure(
     file: Path, guess: Format, records: Iterable[Batch | Unreadable]
 ) -> Iterator[Batch | Unreadable]:
@@ -237,3 +243,10 @@ def _until_failure(
         yield from records
     except Exception as error:
         _log.debug("%s: the format %s fails", file, guess.name, exc_info=error)
+=======
+def _records(reader: Reader, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
+    """What a reader yields, with what it holds back at the end."""
+    yield from reader.read(stream)
+    if isinstance(reader, HoldingReader):
+        yield from reader.finish()
+>>>>>>> w-fd

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from holter.ingest.console.dialect import DialectState, LineKind, LineValues
+from holter.ingest.console.dialects.set_rates import values_of_change
 from holter.ingest.console.headings.training_sections import section_labels
 from holter.ingest.console.line.cached_shapes import shape_of_line
 from holter.ingest.console.line.evaluation_names import best_of, name_of_best
@@ -21,7 +22,7 @@ def _improved(line: str, state: DialectState) -> LineValues | None:
     """The new value, at the epoch that the line names or the step above it."""
     found, axis = improvement(line), axis_state(state)
     if found is None or not is_metric_name(found.name) or is_setting(found.name):
-        return None
+        return values_of_change(line, state)
     step, value = _step(found.ahead, state), value_of(found.value.rstrip("%"))
     if step is None or value is None:
         return None

@@ -179,6 +179,9 @@ _POSITION = LinearPattern(
     rb"\[ {0,8}\d{1,9}(?:/|\] {0,4}\[ {0,8}\d{1,9}/)"
     rb"|(?:test|eval(?:uated)?|val(?:id)?) {1,4}\d{1,9}/\d"
     rb"|(?:^|[\]|] )[ \t]{0,8}(?:train|test|eval|val(?:id)?)[a-z]{0,7}:? {1,4}\d{1,9}/\d{1,9}[^\n]{0,3} [a-z]"
+    # `Model fine-tuning 2 / 10, Loss: 0.5`
+    rb"|^[ \t]{0,8}(?:[a-z][\w-]{0,20} ){0,2}(?:pre-?train|fine-?tun|warm-?up)(?:e|ing)? {1,4}"
+    rb"\d{1,9} ?/ ?\d{1,9}[,:|]? {1,4}[a-z]"
     rb"|(?:train|test|eval|val(?:id)?) \(\d{1,9}/\d{1,9}\) |\]\(\d{1,9}/\d{1,9}\) [a-z]"
     rb"|\[(?:train(?:ing)?|test|eval|val(?:id)?) {1,4}\d{1,9}(?:/\d{1,9}|[km])\]"
     rb"|^\d{1,9}/\d{1,9} \( {0,8}[\d.]{1,8}%\) [a-z]"
@@ -479,11 +482,17 @@ PROGRAM_CODE = LineKind(
         rb"[ \t\r]{0,8}(?:(?:\n[ \t\r]*){0,3}\n[ \t]+[^\s][^\n]*){1,40}$"
         # the place of an error, with the line of the program there
         rb"|^[ \t]{0,8}File \"[^\"\n]{1,400}\", line \d{1,6}(?:, in [^\n]{1,200})?\n[ \t]+[^\n]*$"
+        # a function of C++ and the arguments of its template: `T ns::f(T) [with T = float; int N = 3]`
+        rb"|::[~\w]{1,100}\([^\n]*\)(?: const)?(?: &{1,2})? \[(?:with )?"
+        rb"(?:(?:unsigned )?\w{1,40} )?\w{1,60} = [^\n]*$"
     ),
     parse=_no_record,
     any_program=True,
 )
-"""Lines of a program that a text quotes: `def f(x):` and what is indented below it, lines of tracebacks."""
+"""Lines of a program that a text quotes: `def f(x):` and what is indented below it, lines of tracebacks.
+
+So are functions that a compiler names with the arguments of their templates, in the text of a profiler.
+"""
 
 _MORE_SPECIAL = (
     BEST_BELOW,

@@ -19,6 +19,7 @@ from holter.ingest.console.steps.evaluated_parts import (
     end_evaluation,
 )
 from holter.ingest.console.steps.evaluation_passes import note_heading_again
+from holter.ingest.text_encoding import in_encodings
 
 _NO_HEADING = re.compile(
     r"(?i)train|done|finish|complete|end(?:ed|s)?\b|sav|load|best|improv|size|sample|skip|no |not |error"
@@ -93,7 +94,8 @@ def announced_data(line: str) -> str | None:
 EVALUATION_HEADINGS = LineKind(
     pattern=LinearPattern(
         rb"(?im)(?:^|[^\w/.\n])(?:" + EVALUATIONS.encode() + rb")"
-        rb"(?:[^\w\d\n./-][^\d\n]{0,40}|\.\.)?[-=*#:.\])>a-z][-=*#]{0,40}[ \t\r]{0,8}"
+        rb"(?:[^\w\d\n./-][^\d\n]{0,40}|\.\.)?(?:[-=*#:.\])>a-z]|(?:" + in_encodings("…") + rb"){1,2})"
+        rb"[-=*#]{0,40}[ \t\r]{0,8}"
         rb"(?:\x1b\[\d{1,3}m[ \t\r]{0,4})?$"
         rb"|(?:^|[ \]>:-])(?:start|begin)(?:n?ing)?(?: the)?"
         rb" (?:" + EVALUATIONS.encode() + rb")[ \t\r]{0,8}$"

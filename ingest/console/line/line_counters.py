@@ -110,6 +110,8 @@ def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None
         found = DATA_SPLIT.fullmatch(field.english)
         if found is not None and not field.bracketed and (not field.marked or field.precedes_loss):
             return Counter.BATCH
+    if field.precedes_loss and not before and _is_part_of_training(field):
+        return Counter.EPOCH  # `Fine-tuning 2 / 10, Loss: 0.5`
     if field.marked and not before and DATA_SPLIT.fullmatch(OF_MEAN_WEIGHTS.sub("", field.english)):
         if field.opens_batches:
             return Counter.EPOCH  # `Train: 0 [50/125`, `Train: [0/300][50/125]`
@@ -181,6 +183,12 @@ def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None
         if not forms.isdisjoint(members):
             return counter
     return None
+
+
+def _is_part_of_training(field: NumberField) -> bool:
+    """Whether a number with a total is right behind the name of a part of the training, at the beginning."""
+    is_first = field.total_index >= 0 and not (field.marked or field.index or field.before.strip())
+    return is_first and field.english.lower().rpartition(" ")[2].replace("-", "") in _STAGES
 
 
 def _ends_in_index(words: Sequence[str]) -> bool:

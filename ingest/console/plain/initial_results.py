@@ -13,6 +13,7 @@ from itertools import groupby
 from holter.ingest.console.dialect import DialectState, LineResult, LineValues
 from holter.ingest.console.headings.evaluation_headings import heading_data
 from holter.ingest.console.line.data_names import is_of_evaluation
+from holter.ingest.console.line.evaluation_names import metric_name
 from holter.ingest.console.line.line_counters import Counter
 from holter.ingest.console.line.line_shapes import LineShape
 from holter.ingest.console.line.line_tokens import split_numbers
@@ -39,6 +40,7 @@ _MOST_BETWEEN = 1
 """Lines without any metric between a heading and the results below it."""
 _LEAST_NAMES = 2
 """Names that a line above has in common with the first record by no chance."""
+_CONTINUES = re.compile(r"(?i)resum|continu")
 _SIGNS = re.compile(r"[\W_]+")
 
 
@@ -53,7 +55,7 @@ def initial_results(line: str, known: KnownLine, touching: int, state: DialectSt
     They no longer wait as lines that may be of this line; so many lines are right above it (`touching`).
     """
     above, shape = state["above"], known.shape
-    if begins_training(line.strip()) and "resum" not in line.lower():
+    if begins_training(line.strip()) and _CONTINUES.search(line) is None:
         above["begins"] = True
     if not (shape.is_record or shape.is_heading) or not shape.counters or shape.is_amount:
         return []
@@ -182,5 +184,7 @@ def initial_values(result: LineResult, line: LineAbove) -> Iterator[LineValues]:
     for values in result if isinstance(result, list) else (result,):
         if isinstance(values, LineValues):
             prefix = _INITIAL if line.is_renamed else ""
-            named = {f"{prefix}{name}": value for name, value in values.values.items()}
+            named = {
+                f"{prefix}{metric_name(name, line.data)}": value for name, value in values.values.items()
+            }
             yield values._replace(step=0, values=named, is_late=True)

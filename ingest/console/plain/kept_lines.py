@@ -30,7 +30,8 @@ class LineAbove(NamedTuple):
 
     `message` is what of it was not printed by a launcher or a logger. `in_block`: lines of its kind below one
     another belong together. `is_initial`: it is read as a line of the step 0, above everything else;
-    `is_renamed`: with names of its own, as the first epoch is the 0th.
+    `is_renamed`: with names of its own, as the first epoch is the 0th. `data` is that of its evaluation,
+    if it is known by now.
     """
 
     kind: int
@@ -40,6 +41,7 @@ class LineAbove(NamedTuple):
     in_block: bool = False
     is_initial: bool = False
     is_renamed: bool = False
+    data: str = ""
 
 
 class KnownLine(NamedTuple):

@@ -10,16 +10,23 @@ are then read when their counter comes, as if they were below it. For an evaluat
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
 from holter.ingest.console.dialect import DialectState
+from holter.ingest.console.line.changed_rates import changed_rate
 from holter.ingest.console.line.data_names import is_of_evaluation
 from holter.ingest.console.line.line_counters import Counter
 from holter.ingest.console.line.line_shapes import LineShape
 from holter.ingest.console.line.line_tokens import split_numbers
 from holter.ingest.console.line.line_words import ENDS
+from holter.ingest.console.plain.first_evaluations import (
+    first_evaluation_due,
+    has_first_evaluation,
+    may_be_first_evaluation,
+    remaining_first_evaluation,
+)
 from holter.ingest.console.plain.initial_results import initial_results, is_waiting, results_before_steps
 from holter.ingest.console.plain.kept_lines import (
     LAST_OF_FIRST,
@@ -61,14 +68,23 @@ _LONGEST_LINE_END = 2
 def may_wait(state: DialectState) -> bool:
     """Whether lines may be read later than they come: no counter was seen yet, or it is known."""
     is_open = "above" in state or "placed" not in state
+<<<<<<< HEAD
     is_open |= is_waiting(state) or has_note(state) or has_results_above(state)
     return is_open or may_be_of_next_step(state)
+=======
+    is_open |= has_first_evaluation(state) or has_note(state)
+    return is_open or is_waiting(state) or has_results_above(state)
+>>>>>>> w-fd
 
 
 def has_waiting(state: DialectState) -> bool:
     """Whether lines wait that are known to belong to a counter below them."""
     above = state.get("above", {})
+<<<<<<< HEAD
     return ("templates" in above and bool(above["lines"])) or has_results_waiting(state)
+=======
+    return has_first_evaluation(state) or ("templates" in above and bool(above["lines"]))
+>>>>>>> w-fd
 
 
 def lines_due_before(line: str, start: int, state: DialectState) -> list[LineAbove]:
@@ -78,6 +94,8 @@ def lines_due_before(line: str, start: int, state: DialectState) -> list[LineAbo
     """
     if note := note_due(line, state):
         return note
+    if has_first_evaluation(state):
+        return first_evaluation_due(line, state)
     if is_waiting(state) and (initial := results_before_steps(line, state)):
         return initial
     if has_results_waiting(state):
@@ -150,6 +168,8 @@ def waits(line: str, place: LineAbove, state: DialectState) -> bool:
     if "placed" not in state and holds_note(line, place, state):
         return True
     above = state.get("above")
+    if "placed" not in state and may_be_first_evaluation(line, place, _right_above(place, above), state):
+        return True
     if above is None or "templates" not in above or "counted" in known_axis(state):
         if above is not None and any(is_result(_shape(each)) for each in above["lines"]):
             return False
@@ -195,11 +215,19 @@ def lines_due_behind(
             _forget_above(state)  # the counter is above these values
         return []
     if "templates" not in above:
-        return _lines_above_first(line, place, at, known, state)
+        rates = _rates_changed_above(above["lines"])
+        return [*rates, *_lines_above_first(line, place, at, known, state)]
     if at == above["at"]:
         return []
     above["at"], lines, above["lines"] = at, above["lines"], []
     return [LineAbove(*each) for _, each in lines]
+
+
+def _rates_changed_above(lines: list[Any]) -> list[LineAbove]:
+    """The rates above the first counter that state what they were before: they hold from there on."""
+    rates = [[template, each] for template, each in lines if changed_rate(LineAbove(*each).message)]
+    lines[:] = [each for each in lines if each not in rates]
+    return [LineAbove(*each) for _, each in rates]
 
 
 def _lines_above_first(
@@ -233,6 +261,7 @@ def _lines_above_first(
 def remaining(state: DialectState) -> list[LineAbove]:
     """The lines that still wait at the end of a launch."""
     above = state.get("above")
+<<<<<<< HEAD
     if results := remaining_results(state):
         return results
     if (
@@ -240,6 +269,11 @@ def remaining(state: DialectState) -> list[LineAbove]:
         or above is None
         or ("first" not in above and "templates" not in above)
     ):
+=======
+    if first := remaining_first_evaluation(state):
+        return first
+    if (note := remaining_note(state)) or above is None or "first" not in above:
+>>>>>>> w-fd
         return note
     lines = above["lines"] if "templates" in above or above["ends"] else []
     if "templates" in above:
@@ -302,7 +336,7 @@ def _keep(known: KnownLine, place: LineAbove, state: DialectState) -> None:
     """Keep a line above the first counter, one of the last ones."""
     is_kept = is_measured(known.shape) or not known.has_numbers
     if (
-        not (is_kept and _may_hold_values(known, place))
+        not ((is_kept and _may_hold_values(known, place)) or changed_rate(place.message))
         or known.shape.is_settings
         or len(place.text) > _LONGEST
     ):
@@ -348,6 +382,12 @@ def _touching(lines: Sequence[Any], start: int) -> int:
             break
         count, below = count + 1, above.start
     return count
+
+
+def _right_above(place: LineAbove, above: Mapping[str, Any] | None) -> str:
+    """The line right above a place, if it waits."""
+    lines = [] if above is None else above["lines"]
+    return LineAbove(*lines[-1][1]).message if _touching(lines, place.start) else ""
 
 
 def _shape(kept: Sequence[Any]) -> LineShape:

@@ -28,7 +28,7 @@ _TRAINING_AHEAD = re.compile(
 )
 """What a line states of its own data before its first metric: `Train - Loss: 9.2`; no logger's name."""
 BEGINS_TRAINING = (
-    r"(?:start|begin|resum)(?:n?ing|e)?(?: the)?(?: model)? train(?:ing)?(?: (?:loop|phase|now))?"
+    r"(?:start|begin|resum|continu)(?:n?ing|e)?(?: the)?(?: model)? train(?:ing)?(?: (?:loop|phase|now))?"
     r"[^\w\n]{0,20}$"
 )
 """What ends an evaluation before the training: `Starting training...`."""

@@ -28,6 +28,12 @@ EPOCHS_AND_STEPS: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"Episode: {n}, step: {200 * n}, reward: 3.{n}\n" for n in N),
         {"Episode": [200 * n for n in N], "reward": [200 * n for n in N]},
     ),
+    "an epoch of a part of the training, which each batch has": (
+        "".join(
+            f"Int8 Finetuning {n} / 3, Loss: {n}.{k}125, LR: 1e-05\n" for n in EPOCHS for k in range(1, 41)
+        ),
+        _at([*range(1, 121)], "Loss", "LR"),
+    ),
     "any words before an epoch and a loss": (
         "".join(f"10:00:0{n} INFO ==> fit_encoder epoch:{n} loss:2.{n}\n" for n in N),
         {"loss": [*N]},

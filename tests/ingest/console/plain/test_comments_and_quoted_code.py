@@ -51,6 +51,19 @@ def test_lines_of_a_program_that_a_text_quotes_are_no_records(tmp_path: Path, qu
     assert_steps(tmp_path, f"Epoch 1 starts\n{quoted}{steps}", {name: [*N] for name in ("loss", "Epoch")})
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        "matrix<T, K> &ns::Dense<8, 4>::apply(matrix<T, B> &, int) [B = 8, IC = {n}, W = 2.5]: took 15{n} ns",
+        "void Pool::run(T) const [with T = float; int N = {n}; double K0 = 0.5]",
+        "static int a::Norm::size(const U &) [U = double, loss = {n}.5]: starts",
+    ],
+)
+def test_arguments_of_a_template_are_no_records(tmp_path: Path, function: str) -> None:
+    text = "".join(f"{function.format(n=n)}\nstep {n} loss 2.{n} acc 0.{n}\n" for n in N)
+    assert_steps(tmp_path, text, {name: [*N] for name in ("loss", "acc")})
+
+
 def test_what_is_right_below_quoted_lines_is_read(tmp_path: Path) -> None:
     text = "".join(f"def size(n):\n  return {n}\nstep {n} loss 2.{n} acc 0.{n}\n" for n in N)
     assert_steps(tmp_path, text, {name: [*N] for name in ("loss", "acc")})

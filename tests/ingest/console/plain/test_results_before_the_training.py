@@ -208,3 +208,59 @@ def test_results_of_which_the_like_come_again_are_at_the_step_0(
     content = text.encode()
     chosen, complete = reading.format_of("train.log", content), reading.read_complete("train.log", content)
     assert reading.read_restarted("train.log", content, every=1, chosen=chosen).points == complete.points
+
+
+def evaluated_and_trained(heading: str, back: str, *, first: int = 0) -> str:
+    """Epochs of which the training and the evaluation below `heading` are in the same words."""
+    row = "epoch: {}, loss is: {}, acc is: {}\n"
+    evaluated = "".join(
+        row.format(n, f"{2.5 - n / 8}", f"0.{n}5")
+        + f"{heading}\n"
+        + row.format(n, f"{2.75 - n / 8}", f"0.{n}25")
+        + f"{back}\n"
+        for n in range(first, first + 4)
+    )
+    return f"{heading}\n{row.format(first, 3.5, 0.125)}{evaluated}"
+
+
+EVALUATED_FIRST = ["initial/testing/loss", "initial/testing/acc"]
+
+
+@pytest.mark.parametrize(
+    ("heading", "back"),
+    [
+        ("testing in eval mode……", "Now continue training……"),
+        ("testing …", "continue training"),
+        ("testing ...", "resuming training ..."),
+    ],
+)
+def test_an_evaluation_in_the_words_of_the_training_is_initial(
+    tmp_path: Path, reading: Any, heading: str, back: str
+) -> None:
+    text, epochs = evaluated_and_trained(heading, back), [0, 1, 2, 3]
+    trained = {name: epochs for name in ("loss", "acc", "testing/loss", "testing/acc")}
+    assert_steps(tmp_path, text, trained | {name: [0] for name in EVALUATED_FIRST})
+    content = text.encode()
+    chosen, complete = reading.format_of("train.log", content), reading.read_complete("train.log", content)
+    assert reading.read_restarted("train.log", content, every=1, chosen=chosen).points == complete.points
+
+
+def test_an_evaluation_before_an_epoch_1_is_at_the_step_0(tmp_path: Path) -> None:
+    run = read_log(tmp_path, evaluated_and_trained("testing ...", "Starting training...", first=1))
+    assert steps_of(run)["testing/loss"] == [0, 1, 2, 3, 4]
+    assert steps_of(run)["loss"] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "".join(f"epoch: {n}, loss is: {3 - n / 8}\n" for n in range(5)),
+        "epoch: 0, loss is: 3.5\n",
+        "epoch: 0, loss is: 3.5\nepoch: 0, loss is: 3.25\nepoch: 1, loss is: 3.0\n",
+    ],
+)
+def test_an_epoch_below_a_heading_that_comes_once_is_of_the_training(tmp_path: Path, rows: str) -> None:
+    run = read_log(tmp_path, f"testing ...\n{rows}")
+    [loss] = [points for key, points in run.data.series.items() if str(key) == "loss"]
+    assert 3.5 in loss.value.tolist() or loss.value[0] == 3.0
+    assert all(str(key).startswith("loss") for key in run.data.series)

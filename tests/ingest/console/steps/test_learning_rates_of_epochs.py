@@ -101,3 +101,41 @@ def test_a_rate_that_stays_the_same_for_long_is_complete(tmp_path: Path) -> None
     )
     run = read_log(tmp_path, text)
     assert {str(key): len(points.value) for key, points in run.data.series.items()}["Learning-rate"] == 60
+
+
+def gan_epochs(change: str) -> str:
+    """Epochs of 200 steps, with a changed rate above each."""
+    return "".join(
+        f"{change.format(old=f'0.0{9 - n}', new=f'0.0{8 - n}')}\n"
+        + "".join(
+            f"(epoch: {n + 1}, iters: {at}, time: 0.4) D_A: 0.{n}{at} G_A: 1.{at}\n" for at in (100, 200)
+        )
+        + f"End of epoch {n + 1} / 4 \t Time Taken: 101 sec\n"
+        for n in range(4)
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        ("learning rate {old} -> {new}", "learning rate"),
+        ("lr: {old} => {new}", "lr"),
+        ("Learning rate reduced from {old} to {new}.", "Learning rate"),
+        ("lr was lowered from {old} to {new}", "lr"),
+    ],
+)
+def test_of_a_change_the_new_rate_is_read_each_time(tmp_path: Path, change: str, name: str) -> None:
+    run = read_log(tmp_path, gan_epochs(change))
+    assert run.attempts == 1
+    [rates] = [points for key, points in run.data.series.items() if str(key) == name]
+    assert [*zip(rates.step.tolist(), rates.value.tolist(), strict=True)] == [
+        (100, 0.08),
+        (200, 0.07),
+        (400, 0.06),
+        (600, 0.05),
+    ]
+
+
+def test_the_range_of_a_search_changes_no_rate(tmp_path: Path) -> None:
+    text = "Searching lr from 1e-5 to 1e-2\n" + "".join(f"step {n}: loss 1.{n}\n" for n in range(1, 9))
+    assert steps_of(read_log(tmp_path, text)) == {"loss": [*range(1, 9)]}
