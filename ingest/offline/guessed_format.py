@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import BinaryIO
 
@@ -207,10 +207,8 @@ def _holds_points(file: Path, lines: Format) -> bool:
     """Whether lines read by a format have a value, those held back at the end among them, or are faulty."""
     with open_beginning(file, _TRIED_BYTES)[0].stream as stream:
         reader = lines.reader(uncompressed_name(file), {})
-        records = _until_failure(file, lines, reader.read(stream))
-        found = any(not isinstance(record, Batch) or record.points for record in records)
-        last = reader.finish() if not found and isinstance(reader, HoldingReader) else ()
-        return found or any(isinstance(record, Batch) and record.points for record in last)
+        records = _records(file, lines, reader, stream)
+        return any(not isinstance(record, Batch) or record.points > 0 for record in records)
 
 
 def _head(file: Path) -> bytes:
@@ -224,29 +222,20 @@ def _columns(file: Path, guess: Format) -> Iterator[tuple[SeriesKey, np.ndarray]
         if b"\0" in without_holes(stream.read(HEAD_BYTES)):
             return
         stream.seek(0)
-<<<<<<< HEAD
-        for record in _until_failure(file, guess, guess.reader(uncompressed_name(file), {}).read(stream)):
-=======
-        for record in _records(guess.reader(uncompressed_name(file), {}), stream):
->>>>>>> w-fd
+        for record in _records(file, guess, guess.reader(uncompressed_name(file), {}), stream):
             if isinstance(record, Batch):
                 for column in record.columns:
                     yield column.key, record.steps_of(column)
 
 
-<<<<<<< HEAD
-def _until_failure(
-    file: Path, guess: Format, records: Iterable[Batch | Unreadable]
-) -> Iterator[Batch | Unreadable]:
-    """The records of a guess; one that fails has no more of them, and the next guess is tried."""
+def _records(file: Path, guess: Format, reader: Reader, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
+    """What the reader of a guess yields, with what it holds back at the end.
+
+    One that fails has no more records, and the next guess is tried.
+    """
     try:
-        yield from records
+        yield from reader.read(stream)
+        if isinstance(reader, HoldingReader):
+            yield from reader.finish()
     except Exception as error:
         _log.debug("%s: the format %s fails", file, guess.name, exc_info=error)
-=======
-def _records(reader: Reader, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
-    """What a reader yields, with what it holds back at the end."""
-    yield from reader.read(stream)
-    if isinstance(reader, HoldingReader):
-        yield from reader.finish()
->>>>>>> w-fd

@@ -42,7 +42,7 @@ _LONGEST, _MOST_LINES = 200, 2**16
 _Results = dict[str, float]
 
 
-class _Part(NamedTuple):
+class _PartResults(NamedTuple):
     """A training by its word and number, and the first result of each name of it."""
 
     word: str
@@ -69,12 +69,12 @@ class ResultsOfFolds(WholeFile):
             yield batch_from_rows([*rows, LogRow(0, nan, of_all)] if of_all else rows)
 
 
-def _parts(text: str) -> tuple[list[_Part], _Results]:
+def _parts(text: str) -> tuple[list[_PartResults], _Results]:
     """The trainings of a text with the first result of each name, and those of all behind the last one.
 
     Behind headings, none is known to be of all.
     """
-    parts: list[_Part] = []
+    parts: list[_PartResults] = []
     of_all: _Results = {}
     states = False
     """Whether the last training was stated in the line of its results: nothing below that is of it."""
@@ -91,7 +91,7 @@ def _parts(text: str) -> tuple[list[_Part], _Results]:
                 parts[-1].results.update(stated.results)
         elif (heading := _HEADING.match(line)) is not None:
             states, of_all = False, {}
-            parts.append(_Part(heading["word"].lower(), _without_zeros(heading["number"]), {}))
+            parts.append(_PartResults(heading["word"].lower(), _without_zeros(heading["number"]), {}))
         elif parts and len(line) <= _LONGEST:
             found = of_all if states else parts[-1].results
             for name, value in _results_of(line).items():
@@ -99,7 +99,7 @@ def _parts(text: str) -> tuple[list[_Part], _Results]:
     return parts, of_all
 
 
-def _stated_part(line: str) -> _Part | None:
+def _stated_part(line: str) -> _PartResults | None:
     """The results of a line that begins with the training that they are of: `Fold 1 R2: 0.44`."""
     if _NAMED.search(line) is None:
         return None
@@ -112,7 +112,7 @@ def _stated_part(line: str) -> _Part | None:
     if word is None or not number.isdecimal() or BEFORE_MESSAGE.fullmatch(before[: word.start()]) is None:
         return None
     results = {field.name: value for field, value in measured_values(shape, parts[1::2])}
-    return _Part(word["word"].lower(), _without_zeros(number), results)
+    return _PartResults(word["word"].lower(), _without_zeros(number), results)
 
 
 def _without_zeros(number: str) -> str:

@@ -68,23 +68,15 @@ _LONGEST_LINE_END = 2
 def may_wait(state: DialectState) -> bool:
     """Whether lines may be read later than they come: no counter was seen yet, or it is known."""
     is_open = "above" in state or "placed" not in state
-<<<<<<< HEAD
     is_open |= is_waiting(state) or has_note(state) or has_results_above(state)
-    return is_open or may_be_of_next_step(state)
-=======
-    is_open |= has_first_evaluation(state) or has_note(state)
-    return is_open or is_waiting(state) or has_results_above(state)
->>>>>>> w-fd
+    return is_open or has_first_evaluation(state) or may_be_of_next_step(state)
 
 
 def has_waiting(state: DialectState) -> bool:
     """Whether lines wait that are known to belong to a counter below them."""
     above = state.get("above", {})
-<<<<<<< HEAD
-    return ("templates" in above and bool(above["lines"])) or has_results_waiting(state)
-=======
-    return has_first_evaluation(state) or ("templates" in above and bool(above["lines"]))
->>>>>>> w-fd
+    is_waiting_above = "templates" in above and bool(above["lines"])
+    return is_waiting_above or has_first_evaluation(state) or has_results_waiting(state)
 
 
 def lines_due_before(line: str, start: int, state: DialectState) -> list[LineAbove]:
@@ -261,19 +253,13 @@ def _lines_above_first(
 def remaining(state: DialectState) -> list[LineAbove]:
     """The lines that still wait at the end of a launch."""
     above = state.get("above")
-<<<<<<< HEAD
-    if results := remaining_results(state):
+    if results := remaining_results(state) or remaining_first_evaluation(state):
         return results
     if (
         (note := remaining_note(state))
         or above is None
         or ("first" not in above and "templates" not in above)
     ):
-=======
-    if first := remaining_first_evaluation(state):
-        return first
-    if (note := remaining_note(state)) or above is None or "first" not in above:
->>>>>>> w-fd
         return note
     lines = above["lines"] if "templates" in above or above["ends"] else []
     if "templates" in above:
