@@ -21,6 +21,7 @@ from holter.ingest.console.steps.step_axis import (
     end_of_epoch,
     has_steps,
     inner_count,
+    is_at_left_step,
     is_before_training,
     number_of_epoch,
 )
@@ -119,7 +120,7 @@ def is_own_pass(counts: Counts, names: Collection[str], state: DialectState) -> 
 def begins_pass(counts: Counts, names: Collection[str], state: DialectState) -> bool:
     """Whether a line with values of these names is of a second pass within an epoch, or continues in one."""
     inner = inner_count(counts)
-    if inner is None or "may begin" in state or is_before_training(state):
+    if inner is None or "may begin" in state or is_at_left_step(state):
         return False  # a launch that has only evaluated so far continues the epoch of the one before
     if inner[0] > _end_of_epoch(counts, inner[1], state):
         return False

@@ -432,15 +432,20 @@ def note_left(state: DialectState) -> None:
 
 def is_before_training(state: DialectState) -> bool:
     """Whether nothing was trained yet in a launch that began, or may have."""
-    if state.get("left") != state.get("step"):
+    if not is_at_left_step(state):
         state.pop("left", None)
     return "left" in state
+
+
+def is_at_left_step(state: DialectState) -> bool:
+    """The same of a record, before which a text may be read in columns: nothing is noted."""
+    return "left" in state and state["left"] == state.get("step")
 
 
 def begins_with_epoch(state: DialectState) -> bool:
     """Whether an epoch is announced in a launch of which no value was read yet."""
     is_announced = "announced" in state and state.keys().isdisjoint(("heading", "has values"))
-    return is_announced and ("step" not in state or is_before_training(state))
+    return is_announced and ("step" not in state or is_at_left_step(state))
 
 
 def note_values(state: DialectState) -> None:

@@ -61,7 +61,7 @@ def test_what_a_model_was_saved_with_is_a_best_value(tmp_path: Path, behind: str
 
 def test_a_rate_that_was_reduced_is_no_best_value(tmp_path: Path) -> None:
     text = "".join(f"Epoch {n}/5 loss: 1.{n}\nlr reduced from 0.{n}2 to 0.{n}1\n" for n in N)
-    assert steps_of(read_log(tmp_path, text)) == {"loss": [*N]}
+    assert steps_of(read_log(tmp_path, text)) == {name: [*N] for name in ("loss", "lr")}
 
 
 @pytest.mark.parametrize(
