@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from holter.detectors.robust_statistics import mad_sigma, median, quantiles, row_medians, windows
-from holter.detectors.signals.chance_fall import SHORTEST, chance_fall
+from holter.detectors.signals.chance_fall import SHORTEST, chance_fall, chance_of_steps
 from holter.detectors.thresholds import Thresholds
 from holter.types import FloatArray, IntArray
 
@@ -259,6 +259,8 @@ class BreakScan:
             if is_broken and shape in self.shapes:
                 move = up if shape is BreakShape.EXPLOSION else -down
                 noise = before.noise(np.sign(move))
+                if not self.is_log:
+                    noise = max(noise, before.chance_of_steps(block, reference))
                 if abs(move) * self.sensitivity > limits.noises * noise:
                     return self._broken(shape, before, block, last_row, reference, move, noise)
         if self.is_log or self.is_young or BreakShape.COLLAPSE not in self.shapes:
@@ -274,7 +276,7 @@ class BreakScan:
         if highest >= held.lowest or not self._is_loss(highest, held.level, before.low):
             return None
         # the best spell of a level that wanders is calm by chance, as one of a mean of the latest episodes
-        noise = max(held.noise, before.noise(-1.0))
+        noise = max(held.noise, before.noise(-1.0), before.chance_of_steps(block, held.lowest))
         if -move * self.sensitivity <= self.limits.noises * noise:
             return None
         return self._broken(BreakShape.COLLAPSE, before, block, last_row, held.level, move, noise)
@@ -295,7 +297,7 @@ class BreakScan:
             highest, held.level, before.low, limits.lost_spell_share
         ):
             return None
-        fall, rows = (held.level - highest) * self.sensitivity, before.rows_of_fall(block)
+        fall, rows = (held.level - highest) * self.sensitivity, before.rows_below(block, held.lowest)
         noise = max(held.noise, before.chance_fall(rows))
         if fall <= max(limits.sudden_noises * noise, limits.beyond_rises * before.largest_rise(rows)):
             return None
@@ -398,10 +400,14 @@ class _BlocksBefore:
         level = float(levels[best])
         return _Spell(level, float(spells[best].min()), mad_sigma(spells[best], level), spells[best])
 
-    def rows_of_fall(self, block: int) -> int:
-        """The blocks from the last one at the best level to this, as single points."""
-        reached = np.flatnonzero(self.medians[: block + 1] >= self.best_spell.lowest)
+    def rows_below(self, block: int, level: float) -> int:
+        """The blocks from the last one that was at a level to this one, at least `SHORTEST`."""
+        reached = np.flatnonzero(self.medians[: block + 1] >= level)
         return max(block - int(reached[-1]) if len(reached) else block, SHORTEST)
+
+    def chance_of_steps(self, block: int, level: float) -> float:
+        """How far a level that moves by steps falls by chance from the last block that was at it."""
+        return chance_of_steps(self.usual[: self.settled], self.rows_below(block, level))
 
     def chance_fall(self, rows: int) -> float:
         """How far the level falls by chance within so many rows."""

@@ -259,6 +259,23 @@ def test_each_of_several_sudden_losses_of_a_reward_is_reported() -> None:
         assert finding.end_step is not None
 
 
+@pytest.mark.parametrize("seed", range(100, 108))
+def test_a_mean_of_rare_rewards_that_loses_some_of_them_has_not_collapsed(seed: int) -> None:
+    random, window = np.random.default_rng(seed), 20
+    succeeded = random.random(2000 + window) < 0.1
+    assert find(run(series("reward", np.convolve(succeeded, np.ones(window) / window, "valid")[:2000]))) == []
+
+
+def test_a_mean_of_rare_rewards_that_were_learnt_and_lost_has_collapsed() -> None:
+    row, window = np.arange(2000), 20
+    share = np.where(row < 900, np.clip(row / 600, 0.3, 0.9), 0.02)
+    succeeded = np.random.default_rng(1).random(len(row)) < share
+    value = np.convolve(succeeded, np.ones(window) / window)[: len(row)]
+    assert [finding.start_step for finding in find(run(series("reward", value)))] == [
+        pytest.approx(900, abs=40)
+    ]
+
+
 def test_a_collapse_after_one_that_lasts_is_another_one() -> None:
     row = np.arange(1800)
     level = np.where(row < 200, 300 / (1 + np.exp(-(row - 60) / 12)), 60.0)
