@@ -35,7 +35,7 @@ class NextTraining(NamedTuple):
 class ConstantColumns:
     """The columns of a table that have had the same cell so far.
 
-    `names` has their names; with `texts_alone` settings that are numbers tell nothing.
+    `names` has their names; with `texts_alone` no settings that are numbers.
     """
 
     def __init__(self, names: Mapping[int, str], state: Mapping[str, Any], *, texts_alone: bool) -> None:
@@ -79,7 +79,7 @@ class ConstantColumns:
         self._rows, self._last = self._rows + end - begin, int(steps[end - 1])
 
     def forget(self, columns: Iterable[int]) -> None:
-        """Forget columns that tell trainings apart from now on."""
+        """Forget columns that distinguish trainings from now on."""
         for index in columns:
             (self._cells or {}).pop(index, None)
 

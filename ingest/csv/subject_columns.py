@@ -99,12 +99,12 @@ class SubjectColumns:
         return sorted({*self._numbered, *self._named})
 
     def _is_known(self, row: int, cells: Sequence[Sequence[str]]) -> bool:
-        """Whether a row is of the same training as another one before by the columns that tell so far."""
+        """Whether the columns that distinguish trainings so far state a training of a row that is known."""
         subject = tuple(subject_cell(cells[index][row]) for index in self._columns)
         return not subject or self._rows.knows(subject)
 
     def _add_columns(self, training: NextTraining) -> None:
-        """Let the columns tell trainings apart in which a training differs from those before."""
+        """Let the columns distinguish trainings in which one differs from those before."""
         if not self._columns:
             self._rows = RowSubjects(
                 {"known": [[(), []]], "last": (), "step": training.last, "constant": True}

@@ -29,7 +29,7 @@ def table_of_any_names(lines: Sequence[str]) -> Cells:
     counts = Counter(layouts)
     most = max(counts.values(), default=0)
     forms = {texts: number for texts, number in counts.items() if number >= most - 1}
-    if len(forms) > _MOST_FORMS or sum(forms.values()) < _LEAST_OF_LINES * len(rows):
+    if not rows or len(forms) > _MOST_FORMS or sum(forms.values()) < _LEAST_OF_LINES * len(rows):
         return []
     cells: dict[Shape, Cells] = {texts: [] for texts in forms}
     for texts, row in zip(layouts, rows, strict=True):

@@ -6,7 +6,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Sequence
-from operator import itemgetter
 
 from holter.ingest.console.line.cached_shapes import shape_of
 from holter.ingest.console.line.line_counters import Counter as Counts
@@ -38,8 +37,8 @@ def results_behind(lines: Sequence[str], table: bytes) -> bytes:
     step, *names = header.split(",")
     layouts = [layout_of(split_numbers(line)) for line in lines]
     counts = Counter(layouts)
-    of_rows, number = max(counts.items(), key=itemgetter(1), default=((), 0))
-    if step != "step" or not rows or number < LEAST_ROWS:
+    of_rows, number = counts.most_common(1)[0]
+    if step != "step" or number < LEAST_ROWS:
         return b""
     end = len(lines) - layouts[::-1].index(of_rows)
     found = [

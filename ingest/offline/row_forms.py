@@ -208,7 +208,7 @@ def _counted(form: _Form, forms: Sequence[_Form]) -> tuple[_Form, CountedRows] |
 def _below(headings: _Form, form: _Form) -> _Form | None:
     """The rows of a form with the number of the heading above each as the first; None if one has none."""
     above = [bisect_left(headings.places, place) - 1 for place in form.places]
-    if not above or above[0] < 0 or len({*above}) < len(headings.rows):
+    if above[0] < 0 or len({*above}) < len(headings.rows):
         return None
     rows = [[headings.rows[number][0], *row] for number, row in zip(above, form.rows, strict=True)]
     return _Form(("", *form.texts), form.places, rows)

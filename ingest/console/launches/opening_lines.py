@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from functools import lru_cache
 from zlib import crc32
 
+from holter.ingest.console.text.prefixes import DIGITS_AS_ZEROS
+
 SHORTEST = 12
 """Characters of a line that may be compared."""
 _LONGEST = 80
 _LEAST_OF_OPENER = 4
 _LEAST_LETTERS = 8
-_ZEROS = bytes.maketrans(b"123456789", b"000000000")
 _WITHOUT_DIGITS = re.compile(rb"[^0-9\x1b]+")
 _TEMPORARY = re.compile(rb"/tmp/[^\s'\"]{1,200}")
 """A file that has another name each time."""
@@ -89,7 +90,7 @@ def numbers_of(line: bytes) -> list[int]:
 
 def opener_of(line: bytes) -> bytes:
     """The longest part without digits of the first line; nothing of one that may come again or come once."""
-    return _opener_of(line.translate(_ZEROS))
+    return _opener_of(line.translate(DIGITS_AS_ZEROS))
 
 
 @lru_cache(maxsize=256)  # a text may begin with many lines that differ in their digits alone
@@ -116,7 +117,7 @@ def piece_of(line: bytes) -> bytes:
 
     Of a line that states settings it is the beginning of these: the number of epochs may be among them.
     """
-    return _piece_of(line.translate(_ZEROS))
+    return _piece_of(line.translate(DIGITS_AS_ZEROS))
 
 
 @lru_cache(maxsize=256)

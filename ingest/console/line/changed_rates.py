@@ -17,7 +17,7 @@ NEW = rf"(?P<value>{_NUMBER})\.?"
 _VERB = r"(?: (?:was |is |has been )?(?:[a-z]{3,12}ed|set|drops|decays))"
 _ARROW = r" {0,4}(?:[-=]{1,2}>|→) {0,4}"
 FROM = rf"(?:{_VERB}?(?: from|:)? {{1,4}}{_NUMBER}{_ARROW}|{_VERB} from {{1,4}}{_NUMBER} to {{1,4}})"
-"""What stands between the name of a rate and its new value, as a pattern."""
+"""What is between the name of a rate and its new value, as a pattern."""
 _CHANGED = re.compile(rf"(?i)[^\d\n]{{0,60}}\b{NAME}{GROUP}{FROM}{NEW}\s{{0,8}}")
 _SIGNS = ("->", "=>", "→", " to ")
 

@@ -2,7 +2,7 @@
 
 Below `Epoch [1/5]`: `accuracy: 0.9`, then `Iter: 0 | Train Loss: 2.1 | Dev Loss: 2.3`. A function for the
 evaluation prints its results, and the line of the step is printed behind it. Where that line has values of an
-evaluation as well and stands right below the results, they belong to it, and so do their like from there on.
+evaluation as well and is right below the results, they belong to it, and so do their like from there on.
 Until the line below them shows this, the first results of a launch wait.
 """
 

@@ -58,7 +58,8 @@ _LOGGERS = re.compile(rb"(?:" + LOGGER + rb"){0,2}+")
 """What one or two loggers print: one may get the lines of another program."""
 _WITHOUT_GROUPS = re.sub(rb"\(\?P<\w+>", b"(?:", _LAUNCHER)
 _ALL_PREFIXES = re.compile(rb"((?:" + _WITHOUT_GROUPS + rb")*+)(?:" + LOGGER + rb"){0,2}+")
-_ZEROS = bytes.maketrans(b"0123456789", b"0000000000")
+DIGITS_AS_ZEROS = bytes.maketrans(b"123456789", b"000000000")
+"""Makes lines the same that differ in their digits alone."""
 _LONGEST_KNOWN = 400
 _MOST_KNOWN = 4096
 _known_ends: dict[bytes, tuple[int, int]] = {}
@@ -123,7 +124,7 @@ def ends_of_prefixes(text: bytes, lines: Sequence[bytes]) -> list[tuple[int, int
     Which digits are in a line does not matter for that.
     """
     known = _known_ends.get
-    alike = text.translate(_ZEROS).split(b"\n")
+    alike = text.translate(DIGITS_AS_ZEROS).split(b"\n")
     return [known(zeros) or _find_ends(line, zeros) for line, zeros in zip(lines, alike, strict=True)]
 
 
@@ -140,7 +141,7 @@ def _find_ends(line: bytes, alike: bytes) -> tuple[int, int]:
 def message_of(line: bytes) -> bytes:
     """The message of a line, without colours and all that stands before it."""
     plain = without_colours(line)
-    _, end = _find_ends(plain, plain.translate(_ZEROS))
+    _, end = _find_ends(plain, plain.translate(DIGITS_AS_ZEROS))
     return plain[end:]
 
 

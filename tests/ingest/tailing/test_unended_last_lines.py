@@ -52,7 +52,7 @@ INCOMPLETE = {
     "a number with fewer decimals": ("step {n} loss {loss:.3f}\n", 1),
     "a whole number": ("loss {loss:.3f} step {n}\n", 0),
     "a number without its unit": ("step {n} loss {loss:.3f} took {n}ms\n", 2),
-    "a text that goes on in other lines": ("step {n} loss {loss:.3f} lr 0.250\n", 9),
+    "a text that continues in other lines": ("step {n} loss {loss:.3f} lr 0.250\n", 9),
     "an exponent that misses a digit": ("step {n} loss {loss:.3f} lr 2.50e-05\n", 1),
 }
 
