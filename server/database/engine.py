@@ -6,6 +6,7 @@ A read transaction sees one snapshot of the database; a write transaction takes 
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,7 @@ from sqlalchemy import Connection, Engine, create_engine, event, make_url
 from sqlalchemy.dialects import registry
 from sqlalchemy.engine import URL
 from sqlalchemy.orm import Session, SessionTransaction, SessionTransactionOrigin
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from holter.server.database.sqlite import sqlite_engine
 
@@ -58,8 +60,16 @@ def connect(url: str | URL) -> Engine:
     address = make_url(url)
     if "@" in (address.host or ""):  # a part of the password would be resolved as a host name, and logged
         raise ValueError("database_url: write @ in a user name or password as %40")
-    if address.get_backend_name() == "sqlite":
-        return sqlite_engine(address, to_json=_to_json)
+    engine = (
+        sqlite_engine(address, to_json=_to_json)
+        if address.get_backend_name() == "sqlite"
+        else _postgresql_engine(address)
+    )
+    _close_after_disposal(engine)
+    return engine
+
+
+def _postgresql_engine(address: URL) -> Engine:
     if address.drivername not in _POSTGRESQL:
         raise ValueError(f"database {address.drivername!r}: use sqlite:///FILE or postgresql+psycopg://…")
     # parameters of the address take precedence
@@ -73,6 +83,20 @@ def connect(url: str | URL) -> Engine:
         json_serializer=_to_json,
         connect_args=connect_args,
     )
+
+
+def _close_after_disposal(engine: Engine) -> None:
+    """Close connections that are in use while their engine is disposed of once they are returned.
+
+    Without it they are pooled until the garbage collector finds them: the server has a connection too many.
+    """
+    is_disposed = threading.Event()
+    event.listen(engine, "engine_disposed", lambda _: is_disposed.set())
+
+    @event.listens_for(engine, "checkin")
+    def close(_connection: object, record: ConnectionPoolEntry) -> None:
+        if is_disposed.is_set():
+            record.close()
 
 
 def _to_json(value: Any) -> str:

@@ -227,6 +227,18 @@ def test_a_pooler_that_loses_prepared_statements_is_named(engine: Engine) -> Non
         assert connection.scalar(select(1)) == 1
 
 
+def test_a_connection_in_use_at_the_disposal_is_closed_when_returned(
+    postgres_url: str,
+) -> None:
+    engine = connect(postgres_url)
+    with engine.connect() as line:
+        used = line.connection.driver_connection
+        assert used is not None
+        engine.dispose()
+        assert line.scalar(text("SELECT 1")) == 1
+    assert used.closed
+
+
 def test_invalid_prepare_threshold_is_rejected() -> None:
     with pytest.raises(ValueError, match="prepare_threshold=often: use a number, or none"):
         connect("postgresql://host/holter?prepare_threshold=often").connect()
