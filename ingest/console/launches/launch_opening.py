@@ -29,6 +29,7 @@ from holter.ingest.console.launches.opening_lines import (
     STATED,
     are_about_set_up,
     arguments_of,
+    is_dated,
     line_at,
     numbers_of,
     opener_of,
@@ -98,14 +99,14 @@ class LaunchOpening:
     launches that printed no record, or by workers that print what their parent does. `_first` is the first
     line of the program, if it was printed several times and others once. Where all lines are short, such as
     the name of a model, `_is_short`: they show that the launch is the same without them. `_opener` is a part
-    of the first line of the text; `_has_text`, whether other words came since the last record, `crash`, what
-    was printed since then of a program that crashed, `_has_loaded`, whether a line states that a checkpoint
-    was loaded, and `loaded_at`, its step or epoch. `_evaluated`: the data of the command of an
-    evaluation. `_had_begun`: the first opening lines came again since then, before they were set
-    aside. `_is_warned`: the last line was a warning. `_warnings` are those before the first record, with how
-    often each was printed; `_has_warned`: one came again since then. `has_begun_training`: a line since then
-    states that a training starts. `_before_waiting`: what of `_found` was above the first line that waits for
-    one below it; None if no line does.
+    of the first line of the text, which may state a day and a time (`_is_dated`); `_has_text`, whether other
+    words came since the last record, `crash`, what was printed since then of a program that crashed,
+    `_has_loaded`, whether a line states that a checkpoint was loaded, and `loaded_at`, its step or epoch.
+    `_evaluated`: the data of the command of an evaluation. `_had_begun`: the first opening lines came again
+    since then, before they were set aside. `_is_warned`: the last line was a warning. `_warnings` are those
+    before the first record, with how often each was printed; `_has_warned`: one came again since then.
+    `has_begun_training`: a line since then states that a training starts. `_before_waiting`: what of `_found`
+    was above the first line that waits for one below it; None if no line does.
     """
 
     def __init__(self, state: Mapping[str, Any]) -> None:
@@ -121,6 +122,7 @@ class LaunchOpening:
         self._has_dated: bool = state.get("dated", False)
         self._first: bytes = state.get("first", "").encode("latin-1")
         self._opener: bytes = state.get("opener", "").encode("latin-1")
+        self._is_dated: bool = state.get("dated opener", False)
         self._numbers: list[int] = state.get("numbers", [])
         self._arguments, self._last_arguments = state.get("arguments", (0, 0))
         self._found: set[int] = set(state.get("found", ()))
@@ -190,6 +192,8 @@ class LaunchOpening:
             known["arguments"] = [self._arguments, self._last_arguments]
         if self._opener and self._numbers:
             known["numbers"] = self._numbers
+        if self._opener and self._is_dated:
+            known["dated opener"] = True
         return known | ({"opener": self._opener.decode("latin-1")} if self._opener else {})
 
     def begin_block(self, block: bytes) -> None:
@@ -227,7 +231,7 @@ class LaunchOpening:
             self._is_warned = False
             return
         if not (self._opener or self._counts) and (opener := opener_of(line)):
-            self._opener, self._numbers = opener, numbers_of(line)
+            self._opener, self._numbers, self._is_dated = opener, numbers_of(line), is_dated(line)
         self._size = _MAX_BYTES if _EPOCH.fullmatch(line) is not None else self._size + len(line)
         if _DATED.fullmatch(line) is not None and REPEATED.search(line) is None:
             self._has_dated = True
@@ -336,10 +340,13 @@ class LaunchOpening:
         """Note which opening lines a part of the block has; a first line that counts on is none."""
         block, pieces, numbered = self._block, self._pieces or (), b""
         if self._opener and (at := block.find(self._opener, begin, end)) >= 0:
-            numbered = self._count_on(line_at(block, at)) if len(pieces) < _LEAST_PIECES - 1 else b""
+            line = line_at(block, at)
+            numbered = self._count_on(line) if len(pieces) < _LEAST_PIECES - 1 else b""
             if not numbered or has_traceback(block, begin, end):
                 self._found.add(_OPENER_AGAIN)
                 numbered = b""
+            if not numbered and self._is_dated and is_dated(line):
+                self._found.add(_DATED_AGAIN)
         if not pieces or (not self._found and block.find(pieces[0], begin, end) < 0):
             return
         for number, piece in enumerate(pieces):

@@ -19,6 +19,18 @@ _LONGEST = 80
 _LEAST_OF_OPENER = 4
 _LEAST_LETTERS = 8
 _WITHOUT_DIGITS = re.compile(rb"[^0-9\x1b]+")
+_DAY = rb"(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?[.,]{0,2} {1,2}"
+_MONTH = (
+    rb"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
+    rb"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
+)
+_NAMED_DATE = re.compile(
+    rb"(?i)(?<![a-z\d])(?:(?:%b)?(?:%b[.,]? {1,2}\d{1,2}|\d{1,2}(?:st|nd|rd|th)?[.,]?[ -]%b)(?![a-z\d])"
+    rb"|%b(?=\d{1,4}[/.-]\d))" % (_DAY, _MONTH, _MONTH, _DAY)
+)
+"""A date with the names of its day or month: `Mon Mar  3`, `Tuesday, 4 March`."""
+_DATE = re.compile(rb"(?<![\d.])\d{1,4}([/.-])\d{1,2}\1\d{1,4}(?![\d.])")
+_TIME = re.compile(rb"(?<!\d)\d\d:\d\d(?!\d)")
 _TEMPORARY = re.compile(rb"/tmp/[^\s'\"]{1,200}")
 """A file that has another name each time."""
 _NUMBER = re.compile(rb"(?<![\w.:/-])(?<!\d,)\d{1,6}(?![\w/-]|[.:]\d)|(?<=[\[(])\d{1,4}(?=/\d{1,4}[\])])")
@@ -84,8 +96,13 @@ def line_at(block: bytes, position: int) -> bytes:
 
 
 def numbers_of(line: bytes) -> list[int]:
-    """The whole numbers of a line, without those of times and versions."""
-    return [int(number) for number in _NUMBER.findall(line)]
+    """The whole numbers of a line, without those of dates, times and versions."""
+    return [int(number) for number in _NUMBER.findall(_NAMED_DATE.sub(b"", line))]
+
+
+def is_dated(line: bytes) -> bool:
+    """Whether a line states a day and a time: that of another launch states others."""
+    return _TIME.search(line) is not None and any(date.search(line) for date in (_DATE, _NAMED_DATE))
 
 
 def opener_of(line: bytes) -> bytes:
@@ -97,7 +114,7 @@ def opener_of(line: bytes) -> bytes:
 def _opener_of(line: bytes) -> bytes:
     if REPEATED.search(_AMOUNTS.sub(b"", line)) is not None or _ONLY_ONCE.search(line) is not None:
         return b""
-    parts = _WITHOUT_DIGITS.findall(_VALUE.sub(rb"\g<1>0", line))
+    parts = _WITHOUT_DIGITS.findall(_VALUE.sub(rb"\g<1>0", _NAMED_DATE.sub(b"0", line)))
     part = _without_device(max(parts, key=len, default=b"")[:_LONGEST].strip())
     return part if len(LETTER.findall(part)) >= _LEAST_OF_OPENER else b""
 
@@ -124,7 +141,7 @@ def piece_of(line: bytes) -> bytes:
 def _piece_of(line: bytes) -> bytes:
     if ARGUMENTS in line:
         return ARGUMENTS
-    parts = _WITHOUT_DIGITS.findall(_TEMPORARY.sub(b"0", line))
+    parts = _WITHOUT_DIGITS.findall(_TEMPORARY.sub(b"0", _NAMED_DATE.sub(b"0", line)))
     if (stated := STATED.search(line)) is not None:
         last: bytes = _WITHOUT_DIGITS.findall(line[: stated.end()])[-1]
         return last[-_LONGEST:].lstrip()
