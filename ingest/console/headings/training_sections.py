@@ -23,15 +23,18 @@ from holter.ingest.text_encoding import in_encodings
 from holter.translated_words import in_english
 from holter.types import Labels, labels_of
 
-_WORDS = "fold|seed|trial|subject|client|model|experiment|repetition|repeat|replicate|split|phase|stage|task"
+_WORDS = (
+    "fold|seed|trial|run|subject|patient|participant|view|site|member|client|model|experiment|repetition|repeat"
+    "|replicate|split|phase|stage|task"
+)
 _LAYER = "(?<=ing )layer"
 """A layer that is trained by itself: models have others."""
 _KEYS = {"stage": "phase"}
 """Labels that are named otherwise: `stage` is that of words before `epoch`."""
 _NUMBERED = re.compile(
     rf"(?i)(?:[^\n]{{0,120}}\W)?(?:k-?|cv )?(?P<word>{_WORDS}|{_LAYER})s?(?: no\.?| number|_idx)?"
-    r"[ \t]?[:=#_-]?[ \t]?#?(?P<number>\d{1,4})(?![\d.\w])(?: ?(?:/|of) ?\d{1,4})?"
-    r"[^\w\n]{0,100}(?:[a-z][a-z -]{0,30})?[^\w\n]{0,100}$"
+    r"[ \t]?[:=#_-]?[ \t]?#?(?P<number>\d{1,4}|(?<=[ :=#_-])(?-i:[A-Z]))(?![\d.\w])"
+    r"(?: ?(?:/|of) ?\d{1,4})?[^\w\n]{0,100}(?:[a-z][a-z -]{0,30})?[^\w\n]{0,100}$"
 )
 _MANY = "job|run|combination|config(?:uration)?|setting|trial|experiment|model|fold|task|subject"
 OF_TRAININGS = re.compile(rf"(?i)(?<![a-z])(?:{_WORDS}|{_MANY})s?(?![a-z])")
@@ -263,7 +266,7 @@ SECTION_LINES = LinearPattern(
     rb"(?im)^(?:[^\n]{0,120}[^\w\n])?(?:k-?|cv )?(?:"
     + _WORDS.encode()
     + rb"|layer)s?(?: no\.?| number|_idx)?"
-    rb"[ \t]?[:=#_-]?[ \t]?#?\d{1,4}(?:[^\d.\w\n][^\n]{0,160})?$"
+    rb"(?:[ \t]?[:=#_-]?[ \t]?#?\d{1,4}|[ :=#_-]{1,2}(?-i:[A-Z]))(?:[^\d.\w\n][^\n]{0,160})?$"
     rb"|^[^\w\n]{0,100}"
     + _TRAINING.replace("(?P<name>", "(?:").encode()
     + rb"|^[^\w\n]{0,40}"
@@ -459,7 +462,9 @@ def end_section(names: Iterable[str], axis: DialectState) -> None:
     section = axis.get("section", {})
     named = section.get("next", {})
     word = next(iter(named), "")
-    if len(named) != 1 or word not in _REPEATED or section["now"] or not axis.keys().isdisjoint(_ANNOUNCED):
+    if len(named) != 1 or word not in _REPEATED or not named[word].isdigit():
+        return
+    if section["now"] or not axis.keys().isdisjoint(_ANNOUNCED):
         return
     if not any(is_of_evaluation(name) or BEST.search(name) is not None for name in names):
         return

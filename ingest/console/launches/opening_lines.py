@@ -34,6 +34,7 @@ _TIME = re.compile(rb"(?<!\d)\d\d:\d\d(?!\d)")
 _TEMPORARY = re.compile(rb"/tmp/[^\s'\"]{1,200}")
 """A file that has another name each time."""
 _NUMBER = re.compile(rb"(?<![\w.:/-])(?<!\d,)\d{1,6}(?![\w/-]|[.:]\d)|(?<=[\[(])\d{1,4}(?=/\d{1,4}[\])])")
+_DIGITS = re.compile(rb"\d{1,4}")
 _AMOUNTS = re.compile(
     rb"(?i)(?:batch[ _-]?size|(?<![a-z])(?:[a-z]{1,5}_)?(?:epochs|steps|iters|iterations))"
     rb"['\x22]? {0,3}[:=](?! ?\d+/)"
@@ -60,6 +61,13 @@ _VALUE = re.compile(rb"([:=] {0,3}['\x22]?)[A-Za-z][\w./-]{0,80}(?=['\x22]?(?:[ 
 """A word that is the value of what is named before it: it may be another one in the next launch."""
 _DEVICE = re.compile(rb"(?i)\b(?:cpu|cuda|gpu|mps)\b")
 """The device that a launch runs on; the next one may run on another."""
+_TOKEN = re.compile(rb"[\w.+/-]+")
+_HEADING_WORD = re.compile(rb"[A-Za-z_-]{1,30}(?<!ing)(?<!ed)")
+_HEADING_NAME = re.compile(rb"(?!.{0,40}\d{5})[A-Za-z][\w+-]{0,40}|\d{0,4}\.?\d{1,4}")
+_MOST_WORDS = 4
+"""Words of a heading, before the name of what is trained."""
+_TRAINED = re.compile(rb"(?i)model|data ?-?(?:set)?|network")
+"""What several trainings of a launch differ in, and lines about its set-up name as well."""
 _BEGINS = re.compile(
     rb"(?i)\b(?:training|process|program|script|experiment) (?:has )?(?:start|begin|beg[au]n)"
 )
@@ -96,7 +104,9 @@ def line_at(block: bytes, position: int) -> bytes:
 
 
 def numbers_of(line: bytes) -> list[int]:
-    """The whole numbers of a line, without those of dates, times and versions."""
+    """The whole numbers of a line, without those of dates, times and versions; of a heading all of its name."""
+    if is_heading(line):
+        return [int(number) for number in _DIGITS.findall(line)]
     return [int(number) for number in _NUMBER.findall(_NAMED_DATE.sub(b"", line))]
 
 
@@ -105,9 +115,19 @@ def is_dated(line: bytes) -> bool:
     return _TIME.search(line) is not None and any(date.search(line) for date in (_DATE, _NAMED_DATE))
 
 
+def is_heading(line: bytes) -> bool:
+    """Whether a line is a short heading that names what is trained below it: `view1:`, `Dataset: iris`."""
+    *words, name = _TOKEN.findall(line) or [b""]
+    is_short = len(words) < _MOST_WORDS and _HEADING_NAME.fullmatch(name) is not None
+    if not is_short or not all(map(_HEADING_WORD.fullmatch, words)):
+        return False
+    return _DEVICE.search(line) is None and SET_UP.search(_TRAINED.sub(b"", line)) is None
+
+
 def opener_of(line: bytes) -> bytes:
     """The longest part without digits of the first line; nothing of one that may come again or come once."""
-    return _opener_of(line.translate(DIGITS_AS_ZEROS))
+    text = line.lstrip(b"# ") if is_heading(line) else line  # the sign of a heading, and not of a prompt
+    return _opener_of(text.translate(DIGITS_AS_ZEROS))
 
 
 @lru_cache(maxsize=256)  # a text may begin with many lines that differ in their digits alone
