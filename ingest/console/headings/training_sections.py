@@ -51,6 +51,11 @@ _STARTED = re.compile(
     r"(?![^\n]*(?:epoch|step|iter|loss|acc))"
 )
 """The beginning of a training, with what it is of: `Starting Fold 1 | Test Year: 2021`."""
+_ONLY_BEGINS = re.compile(
+    r"(?i)(?:(?:now|start(?:ing|ed)?|begin(?:ning|s)?|run(?:ning)?|train(?:ing)?|fit(?:ting)?|the|for|of|on|new|next)"
+    r"(?:\W{1,4}|$)){1,4}"
+)
+"""Words before a number that name no training: `Training model 2`, which another line may call `Model 3`."""
 _CHINESE_FOLD = re.compile(r"[^\n]{0,80}第 ?(?P<number>\d{1,3}) ?(?:/ ?\d{1,3} ?)?折")
 """A fold of a cross-validation: `开始训练第 1/5 折...`."""
 _OF_RESULTS = re.compile(
@@ -152,7 +157,7 @@ def begin_section(line: str, state: DialectState) -> bool:
         words = _PREFIX.split(line[: match.start("word")])[-1].strip(_SIGNS)
         if len(words.split()) > _MOST_WORDS:
             return False  # `ignored returned own gossip from client_0`
-        if words and word != _IN_TURN:  # `Updating parameters on client #3`
+        if words and word != _IN_TURN and _ONLY_BEGINS.fullmatch(words) is None:
             named["training"] = words[:_LONGEST_TEXT]
     elif (match := _CHINESE_FOLD.match(line)) is not None:
         named = {"fold": match["number"]}
@@ -297,8 +302,10 @@ FRAMED_SECTIONS = LineKind(
 
 def begin_unnamed(axis: DialectState) -> None:
     """Note that the records so far are those of a training without a name, if there are any."""
-    if "step" in axis:
-        last = axis.get("epoch", [axis["step"], -1])
+    last = axis.get("epoch", [axis["step"], -1]) if "step" in axis else None
+    if last is None and "has values" in axis and "announced" in axis:
+        last = [axis["announced"][0], -1]
+    if last is not None:
         axis["section"] = {"first": {}, "now": {}, "last": [*last], "begin": [-1, -1]}
 
 
