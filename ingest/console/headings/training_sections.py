@@ -24,8 +24,8 @@ from holter.translated_words import in_english
 from holter.types import Labels, labels_of
 
 _WORDS = (
-    "fold|seed|trial|run|subject|patient|participant|view|site|member|client|model|experiment|repetition|repeat"
-    "|replicate|split|phase|stage|task"
+    "fold|seed|trial|run|subject|patient|participant|view|site|member|client|model|experiment|repetition"
+    "|repeat|replicate|split|phase|stage|task"
 )
 _LAYER = "(?<=ing )layer"
 """A layer that is trained by itself: models have others."""
@@ -52,8 +52,8 @@ _STARTED = re.compile(
 )
 """The beginning of a training, with what it is of: `Starting Fold 1 | Test Year: 2021`."""
 _ONLY_BEGINS = re.compile(
-    r"(?i)(?:(?:now|start(?:ing|ed)?|begin(?:ning|s)?|run(?:ning)?|train(?:ing)?|fit(?:ting)?|the|for|of|on|new|next)"
-    r"(?:\W{1,4}|$)){1,4}"
+    r"(?i)(?:(?:now|start(?:ing|ed)?|begin(?:ning|s)?|run(?:ning)?|train(?:ing)?|fit(?:ting)?"
+    r"|the|for|of|on|new|next)(?:\W{1,4}|$)){1,4}"
 )
 """Words before a number that name no training: `Training model 2`, which another line may call `Model 3`."""
 _CHINESE_FOLD = re.compile(r"[^\n]{0,80}第 ?(?P<number>\d{1,3}) ?(?:/ ?\d{1,3} ?)?折")

@@ -104,7 +104,7 @@ def line_at(block: bytes, position: int) -> bytes:
 
 
 def numbers_of(line: bytes) -> list[int]:
-    """The whole numbers of a line, without those of dates, times and versions; of a heading all of its name."""
+    """The whole numbers of a line without those of dates, times and versions, and those of a heading."""
     if is_heading(line):
         return [int(number) for number in _DIGITS.findall(line)]
     return [int(number) for number in _NUMBER.findall(_NAMED_DATE.sub(b"", line))]

@@ -1,4 +1,4 @@
-"""The first of several trainings has no heading, as those behind it have: it has no label, they have theirs."""
+"""Several trainings of which the first has no heading: it has no label, and the others have theirs."""
 
 from __future__ import annotations
 
