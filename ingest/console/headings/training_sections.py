@@ -23,15 +23,18 @@ from holter.ingest.text_encoding import in_encodings
 from holter.translated_words import in_english
 from holter.types import Labels, labels_of
 
-_WORDS = "fold|seed|trial|subject|client|model|experiment|repetition|repeat|replicate|split|phase|stage|task"
+_WORDS = (
+    "fold|seed|trial|run|subject|patient|participant|view|site|member|client|model|experiment|repetition"
+    "|repeat|replicate|split|phase|stage|task"
+)
 _LAYER = "(?<=ing )layer"
 """A layer that is trained by itself: models have others."""
 _KEYS = {"stage": "phase"}
 """Labels that are named otherwise: `stage` is that of words before `epoch`."""
 _NUMBERED = re.compile(
     rf"(?i)(?:[^\n]{{0,120}}\W)?(?:k-?|cv )?(?P<word>{_WORDS}|{_LAYER})s?(?: no\.?| number|_idx)?"
-    r"[ \t]?[:=#_-]?[ \t]?#?(?P<number>\d{1,4})(?![\d.\w])(?: ?(?:/|of) ?\d{1,4})?"
-    r"[^\w\n]{0,100}(?:[a-z][a-z -]{0,30})?[^\w\n]{0,100}$"
+    r"[ \t]?[:=#_-]?[ \t]?#?(?P<number>\d{1,4}|(?<=[ :=#_-])(?-i:[A-Z]))(?![\d.\w])"
+    r"(?: ?(?:/|of) ?\d{1,4})?[^\w\n]{0,100}(?:[a-z][a-z -]{0,30})?[^\w\n]{0,100}$"
 )
 _MANY = "job|run|combination|config(?:uration)?|setting|trial|experiment|model|fold|task|subject"
 OF_TRAININGS = re.compile(rf"(?i)(?<![a-z])(?:{_WORDS}|{_MANY})s?(?![a-z])")
@@ -48,6 +51,11 @@ _STARTED = re.compile(
     r"(?![^\n]*(?:epoch|step|iter|loss|acc))"
 )
 """The beginning of a training, with what it is of: `Starting Fold 1 | Test Year: 2021`."""
+_ONLY_BEGINS = re.compile(
+    r"(?i)(?:(?:now|start(?:ing|ed)?|begin(?:ning|s)?|run(?:ning)?|train(?:ing)?|fit(?:ting)?"
+    r"|the|for|of|on|new|next)(?:\W{1,4}|$)){1,4}"
+)
+"""Words before a number that name no training: `Training model 2`, which another line may call `Model 3`."""
 _CHINESE_FOLD = re.compile(r"[^\n]{0,80}第 ?(?P<number>\d{1,3}) ?(?:/ ?\d{1,3} ?)?折")
 """A fold of a cross-validation: `开始训练第 1/5 折...`."""
 _OF_RESULTS = re.compile(
@@ -149,7 +157,7 @@ def begin_section(line: str, state: DialectState) -> bool:
         words = _PREFIX.split(line[: match.start("word")])[-1].strip(_SIGNS)
         if len(words.split()) > _MOST_WORDS:
             return False  # `ignored returned own gossip from client_0`
-        if words and word != _IN_TURN:  # `Updating parameters on client #3`
+        if words and word != _IN_TURN and _ONLY_BEGINS.fullmatch(words) is None:
             named["training"] = words[:_LONGEST_TEXT]
     elif (match := _CHINESE_FOLD.match(line)) is not None:
         named = {"fold": match["number"]}
@@ -263,7 +271,7 @@ SECTION_LINES = LinearPattern(
     rb"(?im)^(?:[^\n]{0,120}[^\w\n])?(?:k-?|cv )?(?:"
     + _WORDS.encode()
     + rb"|layer)s?(?: no\.?| number|_idx)?"
-    rb"[ \t]?[:=#_-]?[ \t]?#?\d{1,4}(?:[^\d.\w\n][^\n]{0,160})?$"
+    rb"(?:[ \t]?[:=#_-]?[ \t]?#?\d{1,4}|[ :=#_-]{1,2}(?-i:[A-Z]))(?:[^\d.\w\n][^\n]{0,160})?$"
     rb"|^[^\w\n]{0,100}"
     + _TRAINING.replace("(?P<name>", "(?:").encode()
     + rb"|^[^\w\n]{0,40}"
@@ -294,8 +302,10 @@ FRAMED_SECTIONS = LineKind(
 
 def begin_unnamed(axis: DialectState) -> None:
     """Note that the records so far are those of a training without a name, if there are any."""
-    if "step" in axis:
-        last = axis.get("epoch", [axis["step"], -1])
+    last = axis.get("epoch", [axis["step"], -1]) if "step" in axis else None
+    if last is None and "has values" in axis and "announced" in axis:
+        last = [axis["announced"][0], -1]
+    if last is not None:
         axis["section"] = {"first": {}, "now": {}, "last": [*last], "begin": [-1, -1]}
 
 
@@ -459,7 +469,9 @@ def end_section(names: Iterable[str], axis: DialectState) -> None:
     section = axis.get("section", {})
     named = section.get("next", {})
     word = next(iter(named), "")
-    if len(named) != 1 or word not in _REPEATED or section["now"] or not axis.keys().isdisjoint(_ANNOUNCED):
+    if len(named) != 1 or word not in _REPEATED or not named[word].isdigit():
+        return
+    if section["now"] or not axis.keys().isdisjoint(_ANNOUNCED):
         return
     if not any(is_of_evaluation(name) or BEST.search(name) is not None for name in names):
         return

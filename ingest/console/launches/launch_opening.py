@@ -29,6 +29,8 @@ from holter.ingest.console.launches.opening_lines import (
     STATED,
     are_about_set_up,
     arguments_of,
+    is_dated,
+    is_heading,
     line_at,
     numbers_of,
     opener_of,
@@ -56,7 +58,7 @@ _SIGNS = (b":", b"=")
 _SHORT = re.compile(rb"[ \t]*[A-Za-z][\w./:-]{2,39}[ \t]*")
 """A line of one word."""
 _LINE = re.compile(rb"[^\r\n]+")
-_WORD = re.compile(rb"[A-Za-z]{4}")
+_WORD = re.compile(rb"[A-Za-z]{3}")
 _EPOCH = re.compile(
     rb"(?i)(?:[^\n]{0,80}[\]\[:|> -])?(?:test |train(?:ing)? )?(?:epoch|round|cycle)"
     rb"(?:[ #\[(]{0,4}\d{1,6}(?: ?/ ?\d{1,6})?|[: \[(]{1,4}\d{1,6} ?/ ?\d{1,6})[^\w\n]{0,100}"
@@ -98,14 +100,15 @@ class LaunchOpening:
     launches that printed no record, or by workers that print what their parent does. `_first` is the first
     line of the program, if it was printed several times and others once. Where all lines are short, such as
     the name of a model, `_is_short`: they show that the launch is the same without them. `_opener` is a part
-    of the first line of the text; `_has_text`, whether other words came since the last record, `crash`, what
-    was printed since then of a program that crashed, `_has_loaded`, whether a line states that a checkpoint
-    was loaded, and `loaded_at`, its step or epoch. `_evaluated`: the data of the command of an
-    evaluation. `_had_begun`: the first opening lines came again since then, before they were set
-    aside. `_is_warned`: the last line was a warning. `_warnings` are those before the first record, with how
-    often each was printed; `_has_warned`: one came again since then. `has_begun_training`: a line since then
-    states that a training starts. `_before_waiting`: what of `_found` was above the first line that waits for
-    one below it; None if no line does.
+    of the first line of the text, which may state a day and a time (`_is_dated`) or be a heading right above
+    the records (`_heading`); `_has_text`, whether other words came since the last record, `crash`, what was
+    printed since then of a program that crashed, `_has_loaded`, whether a line states that a checkpoint was
+    loaded, and `loaded_at`, its step or epoch. `_evaluated`: the data of the command of an evaluation.
+    `_had_begun`: the first opening lines came again since then, before they were set aside. `_is_warned`: the
+    last line was a warning. `_warnings` are those before the first record, with how often each was printed;
+    `_has_warned`: one came again since then. `has_begun_training`: a line since then states that a training
+    starts. `_before_waiting`: what of `_found` was above the first line that waits for one below it; None if
+    no line does.
     """
 
     def __init__(self, state: Mapping[str, Any]) -> None:
@@ -121,6 +124,8 @@ class LaunchOpening:
         self._has_dated: bool = state.get("dated", False)
         self._first: bytes = state.get("first", "").encode("latin-1")
         self._opener: bytes = state.get("opener", "").encode("latin-1")
+        self._is_dated: bool = state.get("dated opener", False)
+        self._heading: bytes = state.get("heading", "").encode("latin-1")
         self._numbers: list[int] = state.get("numbers", [])
         self._arguments, self._last_arguments = state.get("arguments", (0, 0))
         self._found: set[int] = set(state.get("found", ()))
@@ -190,6 +195,10 @@ class LaunchOpening:
             known["arguments"] = [self._arguments, self._last_arguments]
         if self._opener and self._numbers:
             known["numbers"] = self._numbers
+        if self._heading:
+            known["heading"] = self._heading.decode("latin-1")
+        if self._opener and self._is_dated:
+            known["dated opener"] = True
         return known | ({"opener": self._opener.decode("latin-1")} if self._opener else {})
 
     def begin_block(self, block: bytes) -> None:
@@ -226,9 +235,13 @@ class LaunchOpening:
             self._size += len(line)
             self._is_warned = False
             return
-        if not (self._opener or self._counts) and (opener := opener_of(line)):
-            self._opener, self._numbers = opener, numbers_of(line)
-        self._size = _MAX_BYTES if _EPOCH.fullmatch(line) is not None else self._size + len(line)
+        is_first = not (self._opener or self._counts)
+        if is_first and (opener := opener_of(line)):
+            self._opener, self._numbers, self._is_dated = opener, numbers_of(line), is_dated(line)
+        is_of_epoch = _EPOCH.fullmatch(line) is not None
+        self._size = _MAX_BYTES if is_of_epoch else self._size + len(line)
+        if not is_of_epoch:
+            self._heading = line.strip() if is_first and is_heading(line) else b""
         if _DATED.fullmatch(line) is not None and REPEATED.search(line) is None:
             self._has_dated = True
         if ARGUMENTS in line:
@@ -336,10 +349,13 @@ class LaunchOpening:
         """Note which opening lines a part of the block has; a first line that counts on is none."""
         block, pieces, numbered = self._block, self._pieces or (), b""
         if self._opener and (at := block.find(self._opener, begin, end)) >= 0:
-            numbered = self._count_on(line_at(block, at)) if len(pieces) < _LEAST_PIECES - 1 else b""
+            line = line_at(block, at)
+            numbered = self._of_next(line) if len(pieces) < _LEAST_PIECES - 1 else b""
             if not numbered or has_traceback(block, begin, end):
                 self._found.add(_OPENER_AGAIN)
                 numbered = b""
+            if not numbered and self._is_dated and is_dated(line):
+                self._found.add(_DATED_AGAIN)
         if not pieces or (not self._found and block.find(pieces[0], begin, end) < 0):
             return
         for number, piece in enumerate(pieces):
@@ -364,11 +380,14 @@ class LaunchOpening:
                 return True
         return False
 
-    def _count_on(self, line: bytes) -> bytes:
-        """The line, if it is the first one of the text with a number that counts on: it heads a training.
+    def _of_next(self, line: bytes) -> bytes:
+        """The line, if it is the first one of the text with another name or number: it heads a training.
 
-        A number that was skipped counts no trainings, here and from here on.
+        If it is no short heading right above the records, it has a number that counts on. A number that was
+        skipped counts no trainings, here and from here on.
         """
+        if self._heading and is_heading(line):
+            return line if line.strip() != self._heading else b""
         before, self._numbers = self._numbers, numbers_of(line)
         changes = [now - last for last, now in zip(before, self._numbers, strict=False) if now != last]
         if not before or changes[:1] > [1]:

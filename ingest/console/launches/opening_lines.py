@@ -19,9 +19,22 @@ _LONGEST = 80
 _LEAST_OF_OPENER = 4
 _LEAST_LETTERS = 8
 _WITHOUT_DIGITS = re.compile(rb"[^0-9\x1b]+")
+_DAY = rb"(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?[.,]{0,2} {1,2}"
+_MONTH = (
+    rb"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
+    rb"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
+)
+_NAMED_DATE = re.compile(
+    rb"(?i)(?<![a-z\d])(?:(?:%b)?(?:%b[.,]? {1,2}\d{1,2}|\d{1,2}(?:st|nd|rd|th)?[.,]?[ -]%b)(?![a-z\d])"
+    rb"|%b(?=\d{1,4}[/.-]\d))" % (_DAY, _MONTH, _MONTH, _DAY)
+)
+"""A date with the names of its day or month: `Mon Mar  3`, `Tuesday, 4 March`."""
+_DATE = re.compile(rb"(?<![\d.])\d{1,4}([/.-])\d{1,2}\1\d{1,4}(?![\d.])")
+_TIME = re.compile(rb"(?<!\d)\d\d:\d\d(?!\d)")
 _TEMPORARY = re.compile(rb"/tmp/[^\s'\"]{1,200}")
 """A file that has another name each time."""
 _NUMBER = re.compile(rb"(?<![\w.:/-])(?<!\d,)\d{1,6}(?![\w/-]|[.:]\d)|(?<=[\[(])\d{1,4}(?=/\d{1,4}[\])])")
+_DIGITS = re.compile(rb"\d{1,4}")
 _AMOUNTS = re.compile(
     rb"(?i)(?:batch[ _-]?size|(?<![a-z])(?:[a-z]{1,5}_)?(?:epochs|steps|iters|iterations))"
     rb"['\x22]? {0,3}[:=](?! ?\d+/)"
@@ -48,6 +61,13 @@ _VALUE = re.compile(rb"([:=] {0,3}['\x22]?)[A-Za-z][\w./-]{0,80}(?=['\x22]?(?:[ 
 """A word that is the value of what is named before it: it may be another one in the next launch."""
 _DEVICE = re.compile(rb"(?i)\b(?:cpu|cuda|gpu|mps)\b")
 """The device that a launch runs on; the next one may run on another."""
+_TOKEN = re.compile(rb"[\w.+/-]+")
+_HEADING_WORD = re.compile(rb"[A-Za-z_-]{1,30}(?<!ing)(?<!ed)")
+_HEADING_NAME = re.compile(rb"(?!.{0,40}\d{5})[A-Za-z][\w+-]{0,40}|\d{0,4}\.?\d{1,4}")
+_MOST_WORDS = 4
+"""Words of a heading, before the name of what is trained."""
+_TRAINED = re.compile(rb"(?i)model|data ?-?(?:set)?|network")
+"""What several trainings of a launch differ in, and lines about its set-up name as well."""
 _BEGINS = re.compile(
     rb"(?i)\b(?:training|process|program|script|experiment) (?:has )?(?:start|begin|beg[au]n)"
 )
@@ -84,20 +104,37 @@ def line_at(block: bytes, position: int) -> bytes:
 
 
 def numbers_of(line: bytes) -> list[int]:
-    """The whole numbers of a line, without those of times and versions."""
-    return [int(number) for number in _NUMBER.findall(line)]
+    """The whole numbers of a line without those of dates, times and versions, and those of a heading."""
+    if is_heading(line):
+        return [int(number) for number in _DIGITS.findall(line)]
+    return [int(number) for number in _NUMBER.findall(_NAMED_DATE.sub(b"", line))]
+
+
+def is_dated(line: bytes) -> bool:
+    """Whether a line states a day and a time: that of another launch states others."""
+    return _TIME.search(line) is not None and any(date.search(line) for date in (_DATE, _NAMED_DATE))
+
+
+def is_heading(line: bytes) -> bool:
+    """Whether a line is a short heading that names what is trained below it: `view1:`, `Dataset: iris`."""
+    *words, name = _TOKEN.findall(line) or [b""]
+    is_short = len(words) < _MOST_WORDS and _HEADING_NAME.fullmatch(name) is not None
+    if not is_short or not all(map(_HEADING_WORD.fullmatch, words)):
+        return False
+    return _DEVICE.search(line) is None and SET_UP.search(_TRAINED.sub(b"", line)) is None
 
 
 def opener_of(line: bytes) -> bytes:
     """The longest part without digits of the first line; nothing of one that may come again or come once."""
-    return _opener_of(line.translate(DIGITS_AS_ZEROS))
+    text = line.lstrip(b"# ") if is_heading(line) else line  # the sign of a heading, and not of a prompt
+    return _opener_of(text.translate(DIGITS_AS_ZEROS))
 
 
 @lru_cache(maxsize=256)  # a text may begin with many lines that differ in their digits alone
 def _opener_of(line: bytes) -> bytes:
     if REPEATED.search(_AMOUNTS.sub(b"", line)) is not None or _ONLY_ONCE.search(line) is not None:
         return b""
-    parts = _WITHOUT_DIGITS.findall(_VALUE.sub(rb"\g<1>0", line))
+    parts = _WITHOUT_DIGITS.findall(_VALUE.sub(rb"\g<1>0", _NAMED_DATE.sub(b"0", line)))
     part = _without_device(max(parts, key=len, default=b"")[:_LONGEST].strip())
     return part if len(LETTER.findall(part)) >= _LEAST_OF_OPENER else b""
 
@@ -124,7 +161,7 @@ def piece_of(line: bytes) -> bytes:
 def _piece_of(line: bytes) -> bytes:
     if ARGUMENTS in line:
         return ARGUMENTS
-    parts = _WITHOUT_DIGITS.findall(_TEMPORARY.sub(b"0", line))
+    parts = _WITHOUT_DIGITS.findall(_TEMPORARY.sub(b"0", _NAMED_DATE.sub(b"0", line)))
     if (stated := STATED.search(line)) is not None:
         last: bytes = _WITHOUT_DIGITS.findall(line[: stated.end()])[-1]
         return last[-_LONGEST:].lstrip()
