@@ -1,7 +1,7 @@
 """Names on a line by themselves, and their numbers on the next one: `G_LOSS:` above `3.07`.
 
-So are several of them, `d_loss: | g_loss:` above `1.33 | 2.92`, and a known metric without a sign. This one may
-be below its number in all blocks of a text, which the end of the first one shows.
+So are several of them, `d_loss: | g_loss:` above `1.33 | 2.92`, and a known metric without a sign. This one
+may be below its number in all blocks of a text, which the end of the first one shows.
 """
 
 from __future__ import annotations
