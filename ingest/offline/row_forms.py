@@ -17,6 +17,7 @@ from itertools import chain, count, islice, pairwise
 
 from holter.ingest.console.headings.training_sections import OF_TRAININGS
 from holter.ingest.console.line.cached_shapes import shape_of
+from holter.ingest.console.line.data_names import is_of_evaluation
 from holter.ingest.console.line.line_fields import number_fields
 from holter.ingest.console.line.line_tokens import split_numbers
 from holter.ingest.console.line.line_words import DATA_SPLIT
@@ -376,7 +377,11 @@ def _unique_names(tables: Sequence[_Table]) -> list[dict[int, str]]:
 
 
 def _words_of(table: _Table, index: int, tables: Sequence[_Table]) -> Iterator[str]:
-    """The words before a number that none of the same name in other tables has before it, else not all."""
+    """The words before a number that none of the same name in other tables has before it, else not all.
+
+    The data of an evaluation is one of them, whether or not others have it: `val oak L1 0.2` above
+    `val elm L1 0.3`.
+    """
     others = [
         {*_words_before(other, at)}
         for other in tables
@@ -386,7 +391,8 @@ def _words_of(table: _Table, index: int, tables: Sequence[_Table]) -> Iterator[s
     ]
     words = _words_before(table, index)
     for common in (set.union(*others), set.intersection(*others)) if others else ():
-        if own := [word for word in words if word not in common]:
+        if any(word not in common for word in words):
+            own = [word for word in words if word not in common or is_of_evaluation(word)]
             yield " ".join(own[:_MOST_WORDS])
             return
 

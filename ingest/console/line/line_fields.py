@@ -156,8 +156,8 @@ class _FieldReader:
             named = NumberName(behind[1], True, named.before)
         named = self._named_around(text, after, named)
         is_duration = DURATION.match(after) is not None
-        if is_duration and DATA_SPLIT.fullmatch(named.name) is not None:
-            named = named._replace(name=f"{named.name} time")  # `loss 0.5 | train 2.1s`
+        if is_duration and (named.name.lower() == "cost" or DATA_SPLIT.fullmatch(named.name) is not None):
+            named = named._replace(name=f"{named.name} time")  # `loss 0.5 | train 2.1s`, `cost 2.1s`
         last_name, self._last_name = self._last_name, named.name
         opens_pair = total < 0 and _opens_pair(self._texts, index)
         closes_pair, self._in_pair = self._in_pair, opens_pair
@@ -232,6 +232,8 @@ class _FieldReader:
             text = text[file.end() :]  # `image: 0021.jpg iter: 10`
         elif index and (unit := _UNITS.match(text)) is not None and not _NO_UNIT_ALONE.fullmatch(text):
             text = text[unit.end() :]
+        elif index and (rate := _RATE.match(text)) is not None and rate[1] == self._last_name:
+            text = text[rate.end() :]  # `1204 words/s : 51 sents/s`, it was that of the number before
         if "otal" in text and self._texts[index + 1].strip() in _OF:
             text = _WITH_TOTAL.sub(r"\1", text)
         for bracket in _BRACKETS.finditer(text):

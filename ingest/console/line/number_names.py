@@ -34,6 +34,8 @@ _MISREAD_DASHES = (" ù ", " û ", " ñ ")
 _DELIMITERS = (*",;|[](){}<>\t\"'=:*│┃•·→", "  ", " - ", " / ", *_MISREAD_DASHES)
 _NO_BEGINNING = frozenset({"of", "and", "the", "has", "got", "setting", "metrics"})
 """Words with which no name begins: `saved a checkpoint with mean score: 0.5`."""
+_REST_OF_SENTENCE = re.compile(r"(?i)^.{0,80} (?:and (?:the|an?|its)|our|my) (?=\S)")
+"""What is before the last name of a sentence: `done and the best AP is 0.5`, `so far our best AP: 0.5`."""
 _UNITS_AT_END = frozenset({"s.", "ms.", "sec.", "secs.", "SPS.", "FPS."})
 """Units at the end of a sentence: `Time Elapsed: 12.3 s. Mean Reward: 1.2`."""
 _FILE = re.compile(rf"\w\.(?:{SUFFIXES_OF_FILES})$")
@@ -211,7 +213,7 @@ def name_before(text: str) -> NumberName:
         words = words[words.index("with") + 1 :]
     while len(words) > 1 and words[0] in _NO_BEGINNING:
         words.pop(0)
-    name = " ".join(words).replace("\u2019", "'")
+    name = _REST_OF_SENTENCE.sub("", " ".join(words)).replace("\u2019", "'")
     if name.endswith(".."):  # `loss.....: 0.5`
         name = name.rstrip(".")
     if suffix and (DATA_SPLIT.fullmatch(suffix.strip(" ()[]")) or _names_data_twice(name, suffix)):
