@@ -15,7 +15,7 @@ from holter.ingest.console.headings.subjects_above import note_heading_of_subjec
 from holter.ingest.console.plain.metrics_of_epoch import parse_metrics_of_epoch
 from holter.ingest.console.search.nested_keys import note_measure
 from holter.ingest.console.search.pattern_search import LinearPattern
-from holter.ingest.console.steps.step_axis import known_axis, position
+from holter.ingest.console.steps.step_axis import known_axis
 from holter.ingest.metric_names import is_metric_name
 
 _NAME = r"[A-Za-z][\w @/.-]{0,40}[:=][ \t|]{0,20}"
@@ -36,7 +36,9 @@ _AROUND = re.compile(r"tensor\(|\)|%|^\s+|\s+$")
 _MEASURED = re.compile(_NUMBER)
 """A number that may have its name below it: a whole one may as well be a count."""
 _NOTHING = (None, None, False)
-"""What is noted of names and of a number: these, the step, and whether they may be of those above them."""
+"""What is noted of names and of a number: these, the place, and whether they may be of those above them."""
+_PLACES = ("heading", "announced", "step")
+"""What the state has of the step of the lines below."""
 
 
 def _note_names(line: str, state: DialectState) -> LineResult:
@@ -57,7 +59,7 @@ def _note_names(line: str, state: DialectState) -> LineResult:
     if may_be_below and state.get("names below"):
         return parse_metrics_of_epoch(f"{names[0]}: {number}", state)
     is_undecided = may_be_below and "names below" not in state
-    state["names above"] = [names, position(known_axis(state)), is_undecided]
+    state["names above"] = [names, _place(state), is_undecided]
     return None
 
 
@@ -74,7 +76,7 @@ def _numbers(line: str, state: DialectState) -> LineResult:
     elif is_decided:
         state["names below"] = False  # no name is below the last number of a block
     if _MEASURED.fullmatch(numbers[0]) is not None and (is_undecided or not is_below):
-        state["number above"] = [numbers[0], position(known_axis(state)), is_undecided and is_below]
+        state["number above"] = [numbers[0], _place(state), is_undecided and is_below]
     if names is None or is_undecided or not is_below:
         return None
     named = (f"{name}: {number}" for name, number in zip(names, numbers, strict=True))
@@ -82,9 +84,15 @@ def _numbers(line: str, state: DialectState) -> LineResult:
 
 
 def _noted(key: str, state: DialectState) -> Any:
-    """What was noted of the line above, if that is near and at the same step; else None."""
+    """What was noted of the line above, if that is near and at the same place; else None."""
     noted, at, _ = state.pop(key, _NOTHING)
-    return noted if state.get("is near") and at == position(known_axis(state)) else None
+    return noted if state.get("is near") and at == _place(state) else None
+
+
+def _place(state: DialectState) -> list[Any]:
+    """What the lines above state of the step of those below."""
+    axis = known_axis(state)
+    return [axis.get(key) for key in _PLACES]
 
 
 METRICS_ALONE = LineKind(

@@ -172,8 +172,8 @@ def name_before(text: str) -> NumberName:
     marked = len(bare) < len(text)
     if (nested := _NESTED.search(bare)) is not None:
         return NumberName(nested[1], marked, bare[: nested.start(1)])
-    if marked and (phrase := _PHRASE.search(bare)) is not None:
-        return NumberName(" ".join(phrase[1].split())[:MAX_NAME], True, bare[: phrase.start(1)])
+    if marked and (phrase := phrase_before(bare)) is not None:
+        return phrase
     if (ranked := _RANKED.search(bare)) is not None:
         return NumberName(ranked[1], marked, bare[: ranked.start(1)])
     if (wrapper := _WRAPPER.search(bare)) is not None:
@@ -220,6 +220,12 @@ def name_before(text: str) -> NumberName:
         # Epoch(val) names the data, and so does `Test (on val set)`
         return NumberName(name, marked, bare[:begin] + suffix)
     return NumberName((name + suffix)[:MAX_NAME] if name else "", marked, bare[:begin])
+
+
+def phrase_before(text: str) -> NumberName | None:
+    """A metric and what it is of at the end of a text: `accuracy of the network on the test images`."""
+    phrase = _PHRASE.search(text)
+    return phrase and NumberName(" ".join(phrase[1].split())[:MAX_NAME], True, text[: phrase.start(1)])
 
 
 def _split_suffix(name: str) -> tuple[str, str]:
