@@ -17,6 +17,7 @@ from itertools import chain, count, islice, pairwise
 
 from holter.ingest.console.headings.training_sections import OF_TRAININGS
 from holter.ingest.console.line.cached_shapes import shape_of
+from holter.ingest.console.line.data_names import is_of_evaluation
 from holter.ingest.console.line.line_fields import number_fields
 from holter.ingest.console.line.line_tokens import split_numbers
 from holter.ingest.console.line.line_words import DATA_SPLIT
@@ -223,7 +224,8 @@ def _table_along(form: _Form, lead: _Table) -> _Table | None:
     if counted is None:
         return None
     steps, measured = counted
-    names = _names(form, {})
+    is_named_alike = form.texts[1:] == lead.form.texts[1:]
+    names = _names(form, lead.names if is_named_alike else {})
     fields = {field.index: field for field in number_fields(form.texts)}
     chosen = [
         index
@@ -333,7 +335,9 @@ def _data_of(texts: Sequence[str]) -> str:
 
 
 def _are_of_other_data(one: Texts, other: Texts) -> bool:
-    return one[1:] == other[1:] and bool(_data_of(one)) and bool(_data_of(other))
+    """Whether rows are of other data than others, which may name none: `Val 3 0.5`, `3 0.4`."""
+    is_other = bool(_data_of(other)) or not other[0].strip()
+    return one[1:] == other[1:] and bool(_data_of(one)) and is_other
 
 
 def _side_by_side(tables: Sequence[_Table]) -> Cells:
@@ -373,7 +377,11 @@ def _unique_names(tables: Sequence[_Table]) -> list[dict[int, str]]:
 
 
 def _words_of(table: _Table, index: int, tables: Sequence[_Table]) -> Iterator[str]:
-    """The words before a number that none of the same name in other tables has before it, else not all."""
+    """The words before a number that none of the same name in other tables has before it, else not all.
+
+    The data of an evaluation is one of them, whether or not others have it: `val oak L1 0.2` above
+    `val elm L1 0.3`.
+    """
     others = [
         {*_words_before(other, at)}
         for other in tables
@@ -383,7 +391,8 @@ def _words_of(table: _Table, index: int, tables: Sequence[_Table]) -> Iterator[s
     ]
     words = _words_before(table, index)
     for common in (set.union(*others), set.intersection(*others)) if others else ():
-        if own := [word for word in words if word not in common]:
+        if any(word not in common for word in words):
+            own = [word for word in words if word not in common or is_of_evaluation(word)]
             yield " ".join(own[:_MOST_WORDS])
             return
 
@@ -395,8 +404,9 @@ def _words_before(table: _Table, index: int) -> list[str]:
 def _names_above(lines: Sequence[str], first: int, count: int) -> dict[int, str]:
     """The names of the numbers of a row that the line above it states, or the one above a rule.
 
-    They are as many as the cells of the row, but for what both lines begin with and for a last column of
-    remarks, which begins behind the row. Words with nothing but blanks between are names if one is known.
+    They are as many as the cells of the row, but for what both lines begin with, for a last column of
+    remarks, which begins behind the row, and for a first one of what the row is of: data, or anything with a
+    name above. Words with nothing but blanks between are names if one is known.
     """
     row, above = lines[first].rstrip(), lines[max(first - 1, 0)]
     if first > 1 and above and not any(map(str.isalnum, above)):
@@ -409,11 +419,21 @@ def _names_above(lines: Sequence[str], first: int, count: int) -> dict[int, str]
                 names.pop()
             while names and cells and names[0] == cells[0]:
                 del names[0], cells[0]
+            if cells and not is_number(cells[0]) and _may_name_row(cells, names):
+                names = names[len(names) - len(cells) + 1 :]
+                del cells[0]
             fits = 0 < len(names) == len(cells) <= count and all(map(is_number, cells))
             is_known = of_names is of_cells is not _SPACES or any(map(_is_of_table, names))
             if fits and is_known and all(map(_NAME.fullmatch, names)) and not any(map(is_number, names)):
                 return dict(enumerate(names, count - len(cells)))
     return {}
+
+
+def _may_name_row(cells: Sequence[str], names: Sequence[str]) -> bool:
+    """Whether the first cell is what its row is of: data, or anything where the next column counts."""
+    if len(names) == len(cells) > 1:
+        return bool(_data_of(cells[:1])) or counts(names[1])
+    return len(names) == len(cells) - 1 and bool(_data_of(cells[:1]))
 
 
 def _is_of_table(name: str) -> bool:

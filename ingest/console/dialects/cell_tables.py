@@ -20,6 +20,7 @@ from holter.ingest.console.tables.table_rows import (
     columns_of,
     counts_of_row,
     evaluated_data,
+    has_no_fit,
     named_values,
     note_fit,
     note_misfit,
@@ -80,11 +81,14 @@ def _row(line: str, state: DialectState) -> LineValues | None:
         else:
             state["cells above"] = cells[:_MAX_COLUMNS]
         return None
-    if len(cells) != len(names):
+    if len(cells) == len(names) + 1 and has_no_fit(state) and all(map(_DIGIT.search, cells)):
+        cells.pop()  # the heading was cut off before the last name
+    elif len(cells) != len(names):
         if _COUNT.fullmatch(cells[0]) is not None:
             note_misfit(names, cells, state)
         return None
-    note_fit(state)
+    else:
+        note_fit(state)
     lower, counting, of_data = columns_of(tuple(names))
     if counting is None or not (counts := _counts(counting, cells)) or _is_printed_anew(line, state):
         return None

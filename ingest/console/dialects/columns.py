@@ -4,7 +4,8 @@
 scikit-learn, `E  #  LOSS NER  SCORE` of spaCy. Their names are separated by two spaces or more, tabs, commas
 or semicolons, right above rows of as many numbers also by single spaces; their numbers by any of these.
 Behind columns of other things, such as dates, may be that which counts, above rows of numbers alone behind
-any; the first one may name the data of each row: `Dataset  Epoch  Accuracy` above `eval  3  0.9`.
+any; the first one may name the data of each row: `Dataset  Epoch  Accuracy` above `eval  3  0.9`. Rows of an
+evaluation may begin with its data in place of what counts, or before it: `Val: 0.5  0.8`, `Val 3 0.5 0.8`.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ from math import isfinite
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
 from holter.ingest.console.headings.training_sections import enter_section, section_labels
+from holter.ingest.console.line.evaluation_names import metric_name
 from holter.ingest.console.line.line_counters import Counter
-from holter.ingest.console.line.line_words import DATA_SPLIT
+from holter.ingest.console.line.line_words import DATA_SPLIT, EVALUATIONS
+from holter.ingest.console.plain.metrics_of_epoch import parse_metrics_of_epoch
 from holter.ingest.console.plain.plain_line import axis_state
 from holter.ingest.console.search.pattern_search import LinearPattern
 from holter.ingest.console.steps.step_axis import Counts, is_end_of_epoch, training_step
@@ -26,6 +29,7 @@ from holter.ingest.console.tables.table_rows import (
     columns_of,
     counts_of_row,
     evaluated_data,
+    is_data,
     named_values,
     note_fit,
     note_misfit,
@@ -87,6 +91,9 @@ _LATER_HEADING = re.compile(rb"(?im)^" + _COUNTS_LATER)
 _CELL = rb"(?:[-+]?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf))"
 _CELLS = rb"[ \t]*" + _CELL + rb"(?:[ \t]+" + _CELL + rb"){3,}[ \t\r]*$"
 """A row of such a table, of numbers alone."""
+_OF_DATA = rb"[ \t]{0,40}(?i:%s)[ \t]?:?[ \t]{1,40}" % EVALUATIONS.encode()
+"""The data of an evaluation with which a row begins."""
+_ROW_OF_DATA = LinearPattern(rb"(?im)^" + _OF_DATA + _CELL + rb"(?:[ \t]+" + _CELL + rb")*[ \t\r]*$")
 _OTHER_HEADING = re.compile(rb"(?im)^" + _NAMED + _BETWEEN_CELLS + rb"(?=[A-Za-z])[^|:=\d\n]{1,400}$")
 """Names of columns of which none need be that of a metric, below a table with the same first one."""
 _TABLE = re.compile(
@@ -102,7 +109,9 @@ _TABLE = re.compile(
     + _METRICS
     + rb"\n(?:[-= \t]{3,200}\n)?"
     + _COUNTED
-    + rb"[ \t,;]{1,20}[-+\d.][^\n]{0,1600}\n"
+    + rb"[ \t,;]{1,20}[-+\d.][^\n]{0,1600}\n(?:"
+    + _OF_DATA
+    + rb"[-+\d.][^\n]{0,1600}\n)?"
     + _COUNTED
 )
 _NUMBERS = re.compile(
@@ -155,6 +164,8 @@ def _row(line: str, state: DialectState) -> LineValues | None:
     row = _MARK.sub("", line.strip(), count=1).replace("No log", "-")
     heading, places = _heading_of(row, state)
     names, cells = _cells_between_tabs(line, places) or _named_cells(row, heading)
+    if not names and cells:
+        names, cells = _cells_below_names(line, places) or ([], cells)
     if not names and cells and places[:1] == " ":
         names, cells = _behind_index(row, heading) or ([], cells)
     if not names and cells:
@@ -205,7 +216,32 @@ def _row(line: str, state: DialectState) -> LineValues | None:
     values = named_values(values, split, counts, step, plain, within_epochs=within_epochs, is_mean=is_mean)
     enter_section({Counter.EPOCH: (step, 0)}, plain)
     labels = with_subjects(with_data_set(section_labels(plain), lower, cells), subjects)
+    state["row above"] = step
     return LineValues(step, values, labels=labels)
+
+
+def _row_of_data(line: str, state: DialectState) -> LineValues | None:
+    """A row of an evaluation below the one of its step: `Val: 0.5  0.8`, all columns but that which counts.
+
+    Where it has all columns behind its data it is a row as any other.
+    """
+    data, *cells = line.replace(":", " ", 1).split()
+    possible = _possible_names(_heading_of(line.strip(), state)[0])
+    if any(len(names) == len(cells) for names in possible):
+        return _row(f"{data}  {'  '.join(cells)}", state)
+    names = next((names for names in possible if len(names) == len(cells) + 1), [])
+    _, counting, of_data = columns_of(tuple(names))
+    if of_data:
+        return _row(line, state)
+    if counting is None or counting.epoch >= 0 or "row above" not in state:
+        return parse_metrics_of_epoch(line, state)
+    split, measured = evaluated_data([data]), (*names[: counting.step], *names[counting.step + 1 :])
+    values = {
+        metric_name(name, split): value
+        for name, cell in zip(measured, cells, strict=True)
+        if (value := parse_number(cell)) is not None
+    }
+    return LineValues(state["row above"], values, labels=section_labels(axis_state(state)))
 
 
 def _heading_of(row: str, state: DialectState) -> tuple[str, str]:
@@ -243,6 +279,9 @@ def _named_cells(row: str, heading: str) -> tuple[list[str], list[str]]:
     fitting = ((names, cells) for names in possible for cells in splits if len(names) == len(cells))
     if (found := next(fitting, None)) is not None:
         return found
+    for names in possible:
+        if len(names) + 1 == len(splits[0]) and is_data(splits[0][0]):
+            return ["split", *names], splits[0]
     cells = _BETWEEN_NUMBERS.split(row)
     is_delimited = "\t" in heading or ("," in heading and row.count(",") == len(cells) - 1)
     if _LEAST_CELLS <= len(cells) < len(possible[0]) and is_delimited:
@@ -276,6 +315,21 @@ def _cells_in_places(row: str, heading: str) -> tuple[list[str], list[str]] | No
         names = {place(name): name[0] for name in _WIDE.finditer(heading)}
         if _LEAST_CELLS <= len(cells) < len(names) and all(place(cell) in names for cell in cells):
             return [names[place(cell)] for cell in cells], [cell[0] for cell in cells]
+    return None
+
+
+def _cells_below_names(row: str, heading: str) -> tuple[list[str], list[str]] | None:
+    """The cells of a row but the last one, which is behind all names, and these names.
+
+    All begin or all end below names; blanks before the first may lack behind the prefix of a logger.
+    """
+    names, cells = ([*_WIDE.finditer(line)] for line in (heading, row))
+    if len(cells) != len(names) + 1:
+        return None
+    for place in (re.Match.start, re.Match.end):
+        shifts = {place(name) - place(cell) for name, cell in zip(names, cells, strict=False)}
+        if len(shifts) == 1 and cells[-1].start() + shifts.pop() >= names[-1].end():
+            return [name[0] for name in names], [cell[0] for cell in cells[:-1]]
     return None
 
 
@@ -315,6 +369,7 @@ DIALECT = ConsoleDialect(
         LineKind(pattern=_HEADING, parse=_names),
         LineKind(pattern=_LATER_HEADING, parse=_names),
         LineKind(pattern=_OTHER_HEADING, parse=_names_of_next),
+        LineKind(pattern=_ROW_OF_DATA, parse=_row_of_data),
         LineKind(pattern=_NUMBERS, parse=_row),
         LineKind(pattern=_CELLS_ALONE, parse=_row),
     ),

@@ -271,6 +271,10 @@ _METRIC_ALONE = LinearPattern(
     rb"|\b(?:eval(?:uation)?|test(?:ing)?)[\]:]{0,2} {1,4}(?:(?:mean|avg)[ _])?r[ :=]{1,2}[-+]?\d"
     rb"|(?:accuracy|\bacc|loss|error|precision|recall) (?:of|on|for)[ \w]{1,60}(?::[ \w]{1,30})?"
     rb"(?: is| ?[:=])[ \t]{1,8}\d"
+    # `word error rate 8.7 %`, `test error of best model 8.7 %`, `mean squared error of 0.5`
+    rb"|^[ \t>*-]{0,20}(?:[a-z][\w-]{0,20} ){0,4}(?:accuracy|loss|error|precision|recall|reward)"
+    rb"(?:(?: rate)?(?: (?:of|on|for)[ \w]{1,60})? {1,4}\d{1,3}(?:\.\d{1,12})? ?%"
+    rb"| of {1,4}-?\d{1,9}\.\d{1,12}\.?)[ \t\r]{0,8}$"
     rb"|\(['\"][^'\"\n]{0,40}(?:loss|acc(?:uracy)?|error|auc|iou|dice|psnr|reward|score)\w{0,20}"
     rb"[:= ]{0,3}['\"], {0,2}['\"]?\[?" + BEFORE_NUMBER + rb"-?\d"
     rb"|(?:metrics|results?|scores?)[ )\]]{0,4}[:=] {0,4}\{['\"][\w @./-]{1,40}['\"]: {0,4}[-+]?\d"

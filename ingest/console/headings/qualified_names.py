@@ -7,6 +7,7 @@ from collections.abc import Collection
 from typing import Any
 
 from holter.ingest.console.dialect import LineResult, LineValues
+from holter.ingest.console.line.class_figures import begin_with_figures
 from holter.ingest.console.line.line_shapes import LineShape
 from holter.ingest.console.line.line_tokens import template_of
 from holter.ingest.console.line.line_words import BEFORE_MESSAGE, DATA_SPLIT, LEVELS, LONE_UNITS
@@ -146,6 +147,8 @@ def _words_before(parts: list[str], shape: LineShape, values: Collection[str]) -
 
 def _subject_of(shape: LineShape) -> str:
     """The words before the metric in the first of several names: `cat precision: 0.9 | recall: 0.8`."""
-    subject, _, metric = shape.metrics[0].name.rpartition(" ")
-    is_of_metric = len(shape.metrics) > 1 and is_metric_name(metric) and not is_metric_name(subject)
+    names = [field.name for field in shape.metrics]
+    subject, _, metric = names[0].rpartition(" ")
+    is_metric = is_metric_name(metric) or begin_with_figures(names)  # `cat P: 0.9 R: 0.8 F1: 0.85`
+    is_of_metric = len(names) > 1 and is_metric and not is_metric_name(subject)
     return subject if is_of_metric and DATA_SPLIT.search(subject) is None else ""

@@ -17,7 +17,7 @@ from holter.ingest.console.line.names_behind import names_behind
 from holter.ingest.console.line.no_values import FILE_BEHIND, is_no_value
 from holter.ingest.console.line.number_field import NumberField
 from holter.ingest.console.line.number_lists import listed_names
-from holter.ingest.console.line.number_names import MAX_NAME, NumberName, counts, name_before
+from holter.ingest.console.line.number_names import MAX_NAME, NumberName, counts, name_before, phrase_before
 from holter.ingest.console.line.parts_of_losses import begin_of_losses, with_losses
 from holter.ingest.console.text.values import SCALES
 from holter.ingest.metric_names import is_metric_name
@@ -92,6 +92,8 @@ _NAME_AFTER = re.compile(
 """A name behind its number: `ended with 0.69 loss.`."""
 _SHARE_BEHIND = re.compile(r" ?% ([A-Z]{2,5})(?=\s{0,8}(?:[|,;)]|$))")
 """A name in capitals behind a per cent: `34.2% MFU`."""
+_SHARE_IN_PERCENT = re.compile(r" ?%(?!\|)")
+"""What is behind a share, and no bar."""
 _ENDS_PHRASE = re.compile(r" ?%?(?:[.,;!)]|\s*$| and )")
 """What is behind a number that is no amount of what follows it, as in `the loss of 3 horses`."""
 _CHANGED = re.compile(r"(\w[^\n]{0,80}?) (?:decreas|increas|reduc)(?:ed?|es) from $")
@@ -156,8 +158,8 @@ class _FieldReader:
             named = NumberName(behind[1], True, named.before)
         named = self._named_around(text, after, named)
         is_duration = DURATION.match(after) is not None
-        if is_duration and DATA_SPLIT.fullmatch(named.name) is not None:
-            named = named._replace(name=f"{named.name} time")  # `loss 0.5 | train 2.1s`
+        if is_duration and (named.name.lower() == "cost" or DATA_SPLIT.fullmatch(named.name) is not None):
+            named = named._replace(name=f"{named.name} time")  # `loss 0.5 | train 2.1s`, `cost 2.1s`
         last_name, self._last_name = self._last_name, named.name
         opens_pair = total < 0 and _opens_pair(self._texts, index)
         closes_pair, self._in_pair = self._in_pair, opens_pair
@@ -190,6 +192,8 @@ class _FieldReader:
         Also the text behind both, and whether names of two counters are before it, as `_total` returns it.
         """
         named = self._keyed_by_number(text) or name_before(text)
+        if not named.marked and _SHARE_IN_PERCENT.match(self._texts[index + 1]) is not None:
+            named = phrase_before(text.rstrip(" ")) or named  # `test error of best model 8.7 %`
         if not index and text[-1:] == "[" and BEFORE_MESSAGE.fullmatch(text) is not None:
             named = NumberName("", False, text)  # of a logger: `INFO:model:[20, 0.0001]`
         if index and text == " to " and (changed := _CHANGED.search(self._texts[index - 1])) is not None:
@@ -232,6 +236,8 @@ class _FieldReader:
             text = text[file.end() :]  # `image: 0021.jpg iter: 10`
         elif index and (unit := _UNITS.match(text)) is not None and not _NO_UNIT_ALONE.fullmatch(text):
             text = text[unit.end() :]
+        elif index and (rate := _RATE.match(text)) is not None and rate[1] == self._last_name:
+            text = text[rate.end() :]  # `1204 words/s : 51 sents/s`, it was that of the number before
         if "otal" in text and self._texts[index + 1].strip() in _OF:
             text = _WITH_TOTAL.sub(r"\1", text)
         for bracket in _BRACKETS.finditer(text):

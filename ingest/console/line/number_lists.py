@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from holter.ingest.console.line.class_figures import is_before_support
 from holter.ingest.console.line.data_names import names_data
 from holter.ingest.console.line.line_words import DATA_SPLIT
 from holter.ingest.console.line.number_names import counts
@@ -274,7 +275,9 @@ def values_of_lists(texts: tuple[str, ...]) -> dict[int, int]:
         is_next = behind.startswith(";")
         is_next |= texts[index + 1].strip() == "," and _NEXT_NAME.match(behind) is not None
         is_end |= before.endswith((":", "=")) and is_next  # `RMSE: 28.5, 26.9; MAE: 18`
-        if last - index < _MOST_OF_LIST and (is_closed or is_end):
+        if last - index == 1 and last + 1 == count and is_before_support(texts, index):
+            pass  # what is counted is no metric
+        elif last - index < _MOST_OF_LIST and (is_closed or is_end):
             firsts |= dict.fromkeys(range(index + 1, last + 1), index)
         elif last == index and before.endswith((":", "=")) and texts[index + 1].strip() in ("->", "→"):
             firsts |= {index + 1: index}  # `test loss: 6.3 -> 5.7`, before and after

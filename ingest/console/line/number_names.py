@@ -34,6 +34,8 @@ _MISREAD_DASHES = (" ù ", " û ", " ñ ")
 _DELIMITERS = (*",;|[](){}<>\t\"'=:*│┃•·→", "  ", " - ", " / ", *_MISREAD_DASHES)
 _NO_BEGINNING = frozenset({"of", "and", "the", "has", "got", "setting", "metrics"})
 """Words with which no name begins: `saved a checkpoint with mean score: 0.5`."""
+_REST_OF_SENTENCE = re.compile(r"(?i)^.{0,80} (?:and (?:the|an?|its)|our|my) (?=\S)")
+"""What is before the last name of a sentence: `done and the best AP is 0.5`, `so far our best AP: 0.5`."""
 _UNITS_AT_END = frozenset({"s.", "ms.", "sec.", "secs.", "SPS.", "FPS."})
 """Units at the end of a sentence: `Time Elapsed: 12.3 s. Mean Reward: 1.2`."""
 _FILE = re.compile(rf"\w\.(?:{SUFFIXES_OF_FILES})$")
@@ -170,8 +172,8 @@ def name_before(text: str) -> NumberName:
     marked = len(bare) < len(text)
     if (nested := _NESTED.search(bare)) is not None:
         return NumberName(nested[1], marked, bare[: nested.start(1)])
-    if marked and (phrase := _PHRASE.search(bare)) is not None:
-        return NumberName(" ".join(phrase[1].split())[:MAX_NAME], True, bare[: phrase.start(1)])
+    if marked and (phrase := phrase_before(bare)) is not None:
+        return phrase
     if (ranked := _RANKED.search(bare)) is not None:
         return NumberName(ranked[1], marked, bare[: ranked.start(1)])
     if (wrapper := _WRAPPER.search(bare)) is not None:
@@ -211,13 +213,19 @@ def name_before(text: str) -> NumberName:
         words = words[words.index("with") + 1 :]
     while len(words) > 1 and words[0] in _NO_BEGINNING:
         words.pop(0)
-    name = " ".join(words).replace("\u2019", "'")
+    name = _REST_OF_SENTENCE.sub("", " ".join(words)).replace("\u2019", "'")
     if name.endswith(".."):  # `loss.....: 0.5`
         name = name.rstrip(".")
     if suffix and (DATA_SPLIT.fullmatch(suffix.strip(" ()[]")) or _names_data_twice(name, suffix)):
         # Epoch(val) names the data, and so does `Test (on val set)`
         return NumberName(name, marked, bare[:begin] + suffix)
     return NumberName((name + suffix)[:MAX_NAME] if name else "", marked, bare[:begin])
+
+
+def phrase_before(text: str) -> NumberName | None:
+    """A metric and what it is of at the end of a text: `accuracy of the network on the test images`."""
+    phrase = _PHRASE.search(text)
+    return phrase and NumberName(" ".join(phrase[1].split())[:MAX_NAME], True, text[: phrase.start(1)])
 
 
 def _split_suffix(name: str) -> tuple[str, str]:

@@ -205,9 +205,14 @@ def note_fit(state: DialectState) -> None:
     state["rows fit"] = True
 
 
+def has_no_fit(state: DialectState) -> bool:
+    """Whether no row had as many cells as there are names so far: a name may lack in the heading."""
+    return "rows fit" not in state
+
+
 def note_misfit(names: Sequence[str], cells: Sequence[str], state: DialectState) -> None:
     """Note a row with other cells than there are names. Raises ValueError if none of the first ones fits."""
-    if not any(names) or "rows fit" in state:
+    if not any(names) or not has_no_fit(state):
         return
     state["misfits"] = misfits = state.get("misfits", 0) + 1
     if misfits == _FIRST_ROWS:

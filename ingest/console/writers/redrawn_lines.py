@@ -80,11 +80,14 @@ class RedrawnLines:
         return [(group[0][0], group[-1][0] + 1, group[0][1]) for group in groups]
 
     def end_block(self, size: int) -> None:
-        """So much of the block was read: the next one begins there."""
+        """So much of the block was read: the next one begins there.
+
+        Lines that are read later, as those that waited for their counter, are of no block.
+        """
         if size:
             self._advance(size)
             self._open = None if self._block[size - 1] == _NEWLINE else self._labels
-        self._block = b""
+        self._block, self.has_any = b"", False
 
     def _advance(self, position: int) -> None:
         """Look for the line that continues at a position of the block."""

@@ -32,6 +32,26 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         ),
         {name: [320 * e + b for e in range(4) for b in range(0, 301, 100)] for name in ("epoch", *_LOSSES)},
     ),
+    "rows with the word for their data below its name": (
+        "Split Epoch Loss Acc\n" + "".join(f"train {n} 1.{n} 0.{n}\ntest {n} 2.{n} 0.3{n}\n" for n in N),
+        {f"{data}/{name}": _TWENTY for data in ("train", "test") for name in ("Loss", "Acc")},
+    ),
+    "rows with the word for their data below no name": (
+        "Epoch Loss Acc\n" + "".join(f"train {n} 1.{n} 0.{n}\ntest {n} 2.{n} 0.3{n}\n" for n in N),
+        {f"{data}/{name}": _TWENTY for data in ("train", "test") for name in ("Loss", "Acc")},
+    ),
+    "rows of models below the names of columns": (
+        "Model Epoch Loss Acc\n" + "".join(f"oak {n} 1.{n} 0.{n}\nelm {n} 2.{n} 0.3{n}\n" for n in N),
+        {f"{model}/{name}": _TWENTY for model in ("oak", "elm") for name in ("Loss", "Acc")},
+    ),
+    "rows of an evaluation that the same word for data is before": (
+        "".join(
+            f"step {n}\nL1 0.3{n} L2 0.4{n}\nval oak L1 0.5{n} L2 0.6{n}\nval elm L1 0.7{n} L2 0.8{n}\n"
+            for n in N
+        ),
+        {name: _TWENTY for name in ("L1", "L2")}
+        | {f"val {model}{name}": _TWENTY for model in ("oak", "elm") for name in (" L1", "/L2")},
+    ),
     "evaluations that count as the training does, unevenly": (
         "".join(
             f"[{n // 5}/4] {n}00), Loss: 0.{99 - n}, mAP 5{n % 10}.5%\n"

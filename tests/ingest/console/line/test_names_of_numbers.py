@@ -22,6 +22,16 @@ LINES: dict[str, list[str]] = {
     "epoch {n} 50% | 0.5{n} loss, 0.9{n} acc": ["loss", "acc"],
     "Epoch {n}: 0.5{n} (train), 0.6{n} (val)": ["train", "val"],
     "epoch {n} | loss 0.5{n} | 17{n}.2 tok/s | 34.{n}% MFU": ["loss", "tok/s", "MFU"],
+    "epoch {n} : loss 0.5{n} : 17{n}.2 words/s : 4{n}.5 sents/s": ["loss", "words/s", "sents/s"],
+    "epoch {n} : loss 0.5{n} words/s: 17{n}.2 sents/s: 4{n}.5": ["loss", "words/s", "sents/s"],
+    # of what took a time
+    "epoch {n} cost 1{n}.2 s, loss 0.5{n}": ["cost time", "loss"],
+    "epoch {n} loss 0.5{n} Cost: 1{n}.2s": ["loss", "Cost time"],
+    "epoch {n} cost 0.5{n} time cost 1{n}.2": ["cost", "time cost"],
+    # at the end of a sentence
+    "epoch {n} done and the best AP is 0.{n}": ["best AP"],
+    "epoch {n}: loss 0.5{n}, so far our best score: 0.{n}": ["loss", "best score"],
+    "epoch {n}: precision and recall: 0.{n}": ["precision and recall"],
     # with numbers in them
     "Episode {n} | 10-avg reward: 2{n} | epsilon: 0.{n}": ["10-avg reward", "epsilon"],
     "Epoch {n} | EPE: 6.{n} | 0.5PER: 96.{n}% | 1PER: 92.{n}%": ["EPE", "0.5PER", "1PER"],

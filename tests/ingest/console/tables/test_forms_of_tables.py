@@ -51,6 +51,30 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         + "      9   4.5  3\n",
         {"train_loss": [*range(6)], "acc": [*range(6)], "dur": [*range(6)]},
     ),
+    "a last column without a name": (
+        "".join(
+            f"{line}\n"
+            for line in (
+                "  epoch    train_loss     acc",
+                *(f"      {n}        1.{n}000   0.5{n}0    3{n}.2" for n in range(6)),
+            )
+        ),
+        {"train_loss": [*range(6)], "acc": [*range(6)]},
+    ),
+    "a last column without a name, behind a prefix": (
+        "".join(
+            f"2026-05-04 10:00:01 INFO {line}\n"
+            for line in (
+                "epoch    train_loss     acc",
+                *(f"    {n}        1.{n}000   0.5{n}0    3{n}.2" for n in range(6)),
+            )
+        ),
+        {"train_loss": [*range(6)], "acc": [*range(6)]},
+    ),
+    "a last column without a name, between bars": (
+        "| epoch | train_loss |\n" + "".join(f"| {n} | 1.{n} | 0.5{n} |\n" for n in range(6)),
+        {"train_loss": [*range(6)]},
+    ),
     "words above rows that are not as many as their cells": (
         "opened\nsome words\n" + "".join(f"{n}  0.4{n}  3.{n}\n" for n in range(6)),
         {"column 2": [*range(6)], "column 3": [*range(6)]},

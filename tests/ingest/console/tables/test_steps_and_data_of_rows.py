@@ -210,3 +210,28 @@ def test_rows_are_of_an_earlier_table_of_their_width(tmp_path: Path) -> None:
         text,
         {"acc_3": both[::2], **{name: both for name in ("acc_0", "acc_1", "acc_2", "loss", "time")}},
     )
+
+
+_ROWS_OF_DATA = {
+    "in place of the count": "Val:   0.6{n}   0.3{n}",
+    "in place of the count, without a sign": "    val  0.6{n}  0.3{n}",
+    "behind single blanks": "Val: 0.6{n} 0.3{n}",
+    "before the count": "Val {n} 0.6{n} 0.3{n}",
+    "before the count, in a column": "Val   {n}   0.6{n}   0.3{n}",
+}
+
+
+@pytest.mark.parametrize("heading", ["Epoch     Loss      Acc", "Epoch Loss Acc"])
+@pytest.mark.parametrize("row", _ROWS_OF_DATA)
+def test_rows_that_begin_with_their_data_are_of_it(tmp_path: Path, heading: str, row: str) -> None:
+    lines = [f"{n}    1.{n}   0.{n}\n" + _ROWS_OF_DATA[row].format(n=n) + "\n" for n in range(1, 7)]
+    run = read_log(tmp_path, f"{heading}\n" + "".join(lines))
+    names = ("Loss", "Acc", "val/Loss", "val/Acc")
+    assert steps_of(run) == {name: [*range(1, 7)] for name in names}
+
+
+def test_a_row_of_data_above_all_others_is_of_no_step(tmp_path: Path) -> None:
+    text = "epoch     loss      acc\nval   2.5   0.1\n" + "".join(
+        f"{n}   1.{n}   0.{n}\n" for n in range(1, 5)
+    )
+    assert steps_of(read_log(tmp_path, text)) == {"loss": [1, 2, 3, 4], "acc": [1, 2, 3, 4]}

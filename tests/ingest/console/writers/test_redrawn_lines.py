@@ -73,3 +73,10 @@ def test_it_may_come_in_pieces(reading: Reading, log: str, size: int) -> None:
     sizes = [*range(0, len(content), size), len(content)]
     complete = reading.read_complete("train.log", content)
     assert reading.read_growing("train.log", content, sizes, chosen=chosen) == complete
+
+
+def test_a_line_that_waited_until_the_end_is_read_behind_redrawn_ones(tmp_path: Path) -> None:
+    epoch = "=> epoch # {0}\n [=>...] 1/2  ETA: 3s \r [====>] 2/2  Tot: 5s \nTrain accuracy: 6{0}.12 %\n"
+    run = read_log(tmp_path, "".join(map(epoch.format, range(1, 5))))
+    assert run.unreadable == []
+    assert steps_of(run) == {"Train accuracy": [1, 2, 3, 4]}
