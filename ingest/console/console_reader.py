@@ -14,6 +14,7 @@ from holter.ingest.console.dialect import (
     LineSettings,
     LineValues,
 )
+from holter.ingest.console.headings.training_sections import share_section
 from holter.ingest.console.launches.launch_records import LaunchRecords, has_steps_of_training
 from holter.ingest.console.launches.stated_settings import StatedSettings
 from holter.ingest.console.line.class_rows import named_by_class
@@ -287,6 +288,8 @@ class ConsoleReader:
         kind = found.kind
         state = self._states.of((self._series.main or ()) if kind.job_wide else line.labels)
         result = self._parse(found, line, state)
+        if kind.names_training and not line.labels:
+            share_section(state, self._states)
         if known := self._first_epoch.known(state):
             self._launches.add(known, parsed)
         is_record = False

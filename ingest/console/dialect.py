@@ -179,6 +179,9 @@ class LineKind:
 
     `may_be_above`: the lines may belong to a counter below them, or have such a counter.
 
+    `names_training`: the lines name the training below them; of all processes where the one that printed a
+    line has no label, such as the one that starts the others.
+
     `columns` parses lines below one another that differ in their numbers alone. `any_program`: its pattern is
     that of many lines, most of which hold nothing.
 
@@ -198,6 +201,7 @@ class LineKind:
     any_program: bool = False
     in_blocks: bool = False
     collects: bool = False
+    names_training: bool = False
     may_be_above: bool = False
     begin_launch: Callable[[DialectState], None] | None = None
     may_begin: Callable[[DialectState], None] | None = None

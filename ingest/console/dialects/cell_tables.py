@@ -15,6 +15,7 @@ from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind
 from holter.ingest.console.line.line_counters import Counter
 from holter.ingest.console.plain.plain_line import axis_state, parse_plain_line
 from holter.ingest.console.search.pattern_search import LinearPattern
+from holter.ingest.console.steps.step_axis import counts_epochs_alone
 from holter.ingest.console.tables.table_rows import (
     CountingColumns,
     columns_of,
@@ -42,6 +43,9 @@ _SPREAD = re.compile(r"\s?(?:±|\+/?-|\()")
 _COUNT = re.compile(r"(\d{1,9})(?: {0,8}/ {0,8}\d{1,9})?")
 """What a row counts, with its total: `1   / 200`."""
 _DIGIT = re.compile(r"\d")
+_LIST = re.compile(r"\[ *[-+.\w]{1,30}(?:(?:, *| +)[-+.\w]{1,30}){0,31} *\]")
+"""A list of numbers in a cell: `[0.21 0.34 0.4 ]` of numpy, `[0.21, 0.34]`."""
+_BETWEEN_NUMBERS = re.compile(r"(?:,| ) *")
 _REMARK = re.compile(r"(?<=\d) {1,8}[^\w\s.,+-][^\d\n]*$")
 """What is behind the number of the last cell: `0.81 *`, `0.81  <- saved`."""
 _TRIALS = frozenset({"trial name", "trial"})
@@ -98,19 +102,32 @@ def _row(line: str, state: DialectState) -> LineValues | None:
     if counting.epoch >= 0 and trial is None:
         at = step_of_row(counts, axis, is_of_evaluation=bool(split))
         step = step if at is None else at
+    elif trial is None and not split and (counts_epochs_alone(axis) or "step" not in axis):
+        axis["step"] = max(step, axis.get("step", step))  # at which lines below are
     if trial is not None and not _is_new(trial, step, state):
         return None
     subjects = subjects_of_row(names, cells, step, state if trial is None else {})
-    values = {}
+    values: dict[str, float] = {}
     for column, (name, cell) in enumerate(zip(names, cells, strict=True)):
-        value = parse_number(_SPREAD.split(_REMARK.sub("", cell), maxsplit=1)[0])
         is_count = column == counting.step or (column == counting.epoch and len(counts) == 1)
         is_count |= column in subjects.no_metrics
-        if value is not None and not is_count and lower[column] != "loc":
-            values[name] = value
+        if not is_count and lower[column] != "loc":
+            values |= _values_of_cell(name, cell)
     named = named_values(values, split, counts, step, axis, within_epochs=counting.epoch >= 0)
     labels = with_subjects(None, subjects) if trial is None else labels_of({"trial": trial[:200]})
     return LineValues(step, named, labels=with_data_set(labels, lower, cells))
+
+
+def _values_of_cell(name: str, cell: str) -> dict[str, float]:
+    """The number in a cell by the name of its column; those of a list as `recall`, `recall 2` and so on."""
+    if cell.startswith("[") and _LIST.fullmatch(cell) is not None:
+        numbers = [parse_number(text) for text in _BETWEEN_NUMBERS.split(cell.strip("[] "))]
+        if None in numbers:
+            return {}
+        names = (name if not place else f"{name} {place + 1}" for place in range(len(numbers)))
+        return {each: value for each, value in zip(names, numbers, strict=True) if value is not None}
+    value = parse_number(_SPREAD.split(_REMARK.sub("", cell), maxsplit=1)[0])
+    return {} if value is None else {name: value}
 
 
 def _counts(counting: CountingColumns, cells: list[str]) -> dict[Counter, tuple[int, int]]:

@@ -434,7 +434,7 @@ def _has_metric(shape: LineShape) -> bool:
     return shape.row is not None or any(is_metric_name(name) and not is_setting(name) for name in names)
 
 
-SECTIONS = LineKind(pattern=SECTION_LINES, parse=_section, any_program=True)
+SECTIONS = LineKind(pattern=SECTION_LINES, parse=_section, any_program=True, names_training=True)
 """Lines that name the training below them."""
 
 

@@ -137,7 +137,8 @@ _NO_NAMES = frozenset(
 _NAME_FOLLOWS = re.compile(r"(?i)(?:model|network|name|:)\W{0,4}$")
 _NO_TRAINING = re.compile(
     r"(?i)epoch|iter|step|batch|round|episode|updat|eval|valid|\bval\b|test|\bdev\b|loss|acc|result|final|summar"
-    r"|config|setting|argument|param|data|best|report|done|finish|complete|start|begin|end\b|predict|metric"
+    r"|config|setting|argument|param|data(?! ?parallel)|best|report|done|finish|complete|start|begin|end\b"
+    r"|predict|metric"
     r"|\d[-/]\d\d|\d:\d\d|开始|開始|시작|начал|결과|结果|結果|评估|評価|测试|验证|完成|결과|평가|résultat|ergebnis"
 )
 """Words of headings that name no training, but a part of one or what comes next to it; dates and times."""
@@ -238,6 +239,14 @@ def forget_settings(axis: DialectState) -> None:
             del section["next"]
 
 
+def share_section(state: DialectState, others: Iterable[DialectState]) -> None:
+    """Note the training that a line of the process without labels named for all that print into its text."""
+    if (named := state.get("plain lines", {}).get("section", {}).get("next")) is not None:
+        for other in others:
+            if other is not state:
+                _note(dict(named), other)
+
+
 def _begin_framed(line: str, state: DialectState) -> None:
     """Note the training that a heading between signs names."""
     match = None if _announces_results(line, state) else _FRAMED.match(line)
@@ -296,6 +305,7 @@ FRAMED_SECTIONS = LineKind(
     ),
     parse=_begin_framed,
     any_program=True,
+    names_training=True,
 )
 """Headings between signs, as `===== LSTM with attention =====`, which may name the training below them."""
 
@@ -306,7 +316,9 @@ def begin_unnamed(axis: DialectState) -> None:
     if last is None and "has values" in axis and "announced" in axis:
         last = [axis["announced"][0], -1]
     if last is not None:
-        axis["section"] = {"first": {}, "now": {}, "last": [*last], "begin": [-1, -1]}
+        is_first_epoch = last[1] >= 0 and axis.get("restarts") is None  # what is learnt as another one begins
+        begin = [last[0] if is_first_epoch else -1, -1]
+        axis["section"] = {"first": {}, "now": {}, "last": [*last], "begin": begin}
 
 
 def name_stage(

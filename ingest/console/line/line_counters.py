@@ -282,6 +282,7 @@ def measured_counts(counters: Sequence[CounterField], numbers: Sequence[str]) ->
 
     `xnorm = 3.2, step = 0.9` has the length of a step, `ep=2300 r=40.4 steps=112.0` a mean beside a count.
     So is a sensitivity behind another share, `acc: 0.8112 sen: 0.7345`, which may also count sentences.
+    Right behind its epoch a step without a part is one: `Epoch 0 step 100.0 loss: 5.2`.
     """
     shares = frozenset(
         field.index
@@ -295,15 +296,24 @@ def measured_counts(counters: Sequence[CounterField], numbers: Sequence[str]) ->
         return shares
     fractions = frozenset(
         field.index
-        for field in counters
+        for at, field in enumerate(counters)
         if field.counter in _MEASURED
         and "." in numbers[field.index].rstrip(".")  # `Step: 100... Loss: 2.5` has none
         and field.scale == 1
         and not field.is_percent
+        and not _is_whole_step_of_epoch(field, counters[at - 1] if at else None, numbers)
     )
     if len(fractions) < len(counters):
         return fractions  # all of them beside a number that counts
     return frozenset(index for index in fractions if numbers[index].rpartition(".")[2].strip("0"))
+
+
+def _is_whole_step_of_epoch(field: CounterField, before: CounterField | None, numbers: Sequence[str]) -> bool:
+    """Whether a number right behind an epoch has nothing but a zero behind its point."""
+    if before is None or before.counter is not Counter.EPOCH:
+        return False
+    is_next = field.index == max(before.index, before.total_index) + 1
+    return is_next and numbers[field.index].rpartition(".")[2] == "0"
 
 
 def epoch_behind_step(counters: Sequence[CounterField], parts: Sequence[str]) -> frozenset[int]:

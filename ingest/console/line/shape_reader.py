@@ -216,7 +216,7 @@ class ShapeReader:
             # `[500/9000] loss 0.5 | batch 16`, `tick 3  lod 0.0  batch 16`
             if not (is_size and self._metrics):
                 self._add_counter(field, counter)
-        elif not field.name and field.marked and self._counters and not self._metrics:
+        elif not field.name and field.marked and self._is_behind_count(field):
             self._add_named_ahead(field)
         elif self._ratio is not None and is_of_ratio(field, self._ratio, self._texts):
             self._line.replace_last(field)
@@ -224,6 +224,16 @@ class ShapeReader:
             self._line.add_mean(field)
         elif is_metric(field) or is_counted_share(field, self._texts) or self._is_no_count(field):
             self._add_metric(field)
+
+    def _is_behind_count(self, field: NumberField) -> bool:
+        """Whether a number may have a name before what is counted; behind metrics if that is next to it."""
+        if not (self._counters and self._metrics):
+            return bool(self._counters)
+        counted = self._counters[-1]
+        return (
+            self._metrics[-1].index < counted.index
+            and max(counted.index, counted.total_index) == field.index - 1
+        )
 
     def _is_no_count(self, field: NumberField) -> bool:
         """Whether a number has the name of what counts, but counts nothing."""
@@ -363,11 +373,16 @@ class ShapeReader:
         return behind.startswith("%") and not behind.startswith("%|")
 
     def _add_named_ahead(self, field: NumberField) -> None:
-        """Add a number whose name is before what is counted: `loss at step 5: 2.3`, `Val loss [5]: 2.3`."""
-        before = self._texts[: self._counters[-1].index + 1]
+        """Add a number whose name is before what is counted: `loss at step 5: 2.3`, `Val loss [5]: 2.3`.
+
+        What is before a metric is of that: `time 1.5, loss at step 5: 2.3`.
+        """
+        first = self._metrics[-1].index + 1 if self._metrics else 0
+        before = self._texts[first : self._counters[-1].index + 1]
         ahead = next(filter(None, map(_NAME_AHEAD.search, before)), None)
         name = self._named_ahead or ("" if ahead is None else ahead[1])
-        if name and (is_metric_name(name) or self._split not in ("", "train")):
+        is_new = bool(name) and not self._line.has_name(name)
+        if is_new and (is_metric_name(name) or self._split not in ("", "train")):
             self._line.add_named_ahead(field, name)
             self._is_known = True
 

@@ -110,7 +110,7 @@ LOGGER = (
     + (rb"|" + _STATED_TIME + rb"(?:" + _BETWEEN + _PLACE + _END + rb"|" + _END_OF_TIME + rb")")
     + (rb"|(?:" + _NAME + rb"[ \t]{0,8}+(?:[-|:][ \t]{0,8}+)?+)?" + _FIRST_LEVEL + _REST)
     + (rb"|\[?[IWED] \d{6} " + _CLOCK + rb" [^\n\]]{1,80}+\] ?")
-    + (rb"|[IWEF]\d{4} " + _CLOCK + rb" {1,8}+\d{1,9}+ [^\n\]]{1,80}+\] ?")
+    + (rb"|[IWEF]\d{4} " + _CLOCK + rb" {1,8}+\d{1,20}+ [^\n\]]{1,80}+\] ?")
     + (rb"|\[" + _SOURCE + rb"\][ \t]?)")
 )
 """A pattern of what a logger prints before a message, in lines that begin with it."""

@@ -40,8 +40,10 @@ _LAUNCHER = (
     rb"|(?P<host>(?!(?:top|acc|loss|step|epoch|iter|layer|gpu|rank|it|ep|p|r"
     rb"|fold|trial|seed|split|subject|client|agent|model|task|experiment|exp|run|repetition|repeat)[_@-]?\d)"
     rb"[a-z][a-z0-9.-]{0,60}\d): (?=[A-Za-z_\x80-\xff]|[\[(]|\d{4}-)"
-    # what a program prints itself before what it measures: `[GPU3] Epoch 1`, `Rank 3, step 10`
-    rb"|\[?(?:GPU|gpu|[Rr]ank|RANK) ?[:=]? ?(?P<own>\d{1,6})\]?(?: ?[:,|-])? "
+    # what a program prints itself before what it measures: `[GPU3] Epoch 1`, `Rank 3, step 10`, and of one
+    # that only closes the bracket `P3] Epoch 1`, `Rank3 10:00:00.5] Epoch 1`
+    rb"|\[?(?:(?:GPU|gpu|[Rr]ank|RANK|[Pp]roc(?:ess)?) ?[:=]? ?|(?<!\[)P(?=\d{1,6}\]))(?P<own>\d{1,6})"
+    rb"(?: \d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?=\]))?\]?(?: ?[:,|-])? "
     rb"(?=\W{0,9}(?i:epoch|step|iter|train|val|eval|loss|batch|global))"
     # pdsh with addresses instead of names
     rb"|(?P<address>\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}): (?=[A-Za-z_\x80-\xff]|[\[(]|\d{4}-)"

@@ -1,0 +1,26 @@
+"""Names before what a line counts: `time 1.5, loss at step 5: 2.3`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.log_runs import assert_steps, read_log, steps_of
+
+BEHIND_OTHERS = {
+    "using time 3{n}.5, training loss at epoch {n}: 2.{n}\n": ["using time", "training loss"],
+    "speed 3{n}.5 img/s | lr 0.1 | train loss at step {n}/9: 1.{n}\n": ["speed", "lr", "train loss"],
+    "reg=0.2{n}, loss after iteration {n} = 1.{n}\n": ["reg", "loss"],
+}
+
+
+@pytest.mark.parametrize("line", BEHIND_OTHERS)
+def test_a_name_before_a_position_may_be_behind_other_metrics(line: str, tmp_path: Path) -> None:
+    text = "".join(line.format(n=n) for n in range(1, 7))
+    assert_steps(tmp_path, text, {name: [*range(1, 7)] for name in BEHIND_OTHERS[line]})
+
+
+def test_a_number_behind_a_position_has_no_name_of_a_metric_with_a_value(tmp_path: Path) -> None:
+    text = "".join(f"acc: 0.5{n}, loss 1.{n} at epoch {n}: 0.75 s\n" for n in range(1, 5))
+    assert steps_of(read_log(tmp_path, text)) == {"acc": [1, 2, 3, 4], "loss": [1, 2, 3, 4]}
