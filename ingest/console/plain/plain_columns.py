@@ -34,6 +34,7 @@ from holter.ingest.console.line.settings_in_objects import as_read
 from holter.ingest.console.plain.plain_line import (
     announce_epoch,
     axis_state,
+    counts_of,
     note_line,
 )
 from holter.ingest.console.search.nested_keys import forget_keys
@@ -48,6 +49,7 @@ from holter.ingest.console.steps.evaluation_steps import (
     repeats_step,
 )
 from holter.ingest.console.steps.lines_of_epochs import note_uncounted
+from holter.ingest.console.steps.outer_counts import is_outer_count
 from holter.ingest.console.steps.round_steps import end_round, is_within_announced
 from holter.ingest.console.steps.stated_names import names_of_means, note_means, note_names
 from holter.ingest.console.steps.steady_steps import counts_steps_on, may_count_on
@@ -177,6 +179,8 @@ def describe_line(line: str, parts: list[str]) -> LayoutContent | None:
         column[time],
         time >= 0 and begins_with_year(numbers[time]),
     )
+    if not shape.metrics and is_outer_count(counts_of(shape, numbers)):
+        return None  # whether the epochs below are of the same launch depends on it
     if shape.is_note and content.is_noted:  # whether it announces anything depends on the lines above
         return None
     is_empty = not shape.is_record and not content.is_noted

@@ -44,6 +44,7 @@ from holter.ingest.console.steps.evaluation_steps import (
     evaluation_step,
     is_passed,
 )
+from holter.ingest.console.steps.outer_counts import note_outer_count
 from holter.ingest.console.steps.own_counts import counts_itself
 from holter.ingest.console.steps.parts_of_epochs import count_fraction, follows_steps
 from holter.ingest.console.steps.rates_of_epochs import repeats_rates
@@ -313,6 +314,8 @@ def may_begin(state: DialectState) -> None:
 
 def note_line(shape: LineShape, counts: Counts, axis: dict[str, Any]) -> None:
     """Note what a line without values announces: an epoch, a step, an evaluation."""
+    if not (shape.split or shape.metrics):
+        note_outer_count(counts, axis)
     if shape.is_of_round and Counter.OTHER in counts:
         note_round(counts[Counter.OTHER][0], axis)
     # `Epoch 1, time: 1.2 s` behind steps without an epoch ends one, and so does `Epoch 1 finished`
