@@ -14,6 +14,7 @@ from operator import eq, itemgetter, lt
 from typing import Any
 
 from holter.ingest.console.dialect import DialectState, EpochLines
+from holter.ingest.console.headings.other_epochs import name_next_training
 from holter.ingest.console.headings.training_sections import (
     enter_section,
     enter_section_evaluated,
@@ -297,6 +298,8 @@ class PlainTable:
             rest = self.rows(first + 1, last, state) if last > first + 1 else []
             return [None, *rest]  # of several processes
         names_stage = self._shape.stage or self._shape.part
+        if self._shape.is_record and not self._shape.split:
+            name_next_training(self._counts_of(first), axis)
         if not self._shape.is_record or ("section" not in axis and not names_stage):
             return self._rows(first, last, axis)
         if names_stage or is_named(axis):  # the first of the lines decides

@@ -15,6 +15,7 @@ from holter.ingest.console.headings.line_labels import (
     note_training,
 )
 from holter.ingest.console.headings.numbered_stages import is_stage
+from holter.ingest.console.headings.other_epochs import name_next_training
 from holter.ingest.console.headings.training_sections import (
     enter_section,
     enter_section_at_step,
@@ -122,6 +123,7 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
     if shape.is_record and not shape.split:
         counts = as_epoch(counts, axis)
         name_stage(_stage_of(shape, numbers), [field.name for field in shape.metrics], counts, axis)
+        name_next_training(counts, axis)
         if not shape.client:  # clients count the epochs of each round anew
             enter_section(counts, axis)
         note_training(shape, numbers, axis)

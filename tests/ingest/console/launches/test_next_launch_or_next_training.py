@@ -332,3 +332,37 @@ def test_a_count_of_how_far_epochs_are_shows_no_launch_to_be_the_same(tmp_path: 
     ]
     run = read_log(tmp_path, "".join(parts[:3]) + "".join(parts))
     assert attempts_of(run) == [[0] * 9 + [1] * 12]
+
+
+SET_UP = "Run of the forecast\nLoading the prices from a.npz ...\nModel with 3 layers, hidden size: 64\n"
+
+
+@pytest.mark.parametrize("first", ["Epoch #{0}: loss={1:.3f}\n", "Epoch {0}/30: loss={1:.3f}\n"])
+@pytest.mark.parametrize("distance", [1, 2, 5])
+def test_epochs_with_a_total_that_was_passed_are_of_the_next_training(
+    tmp_path: Path, first: str, distance: int
+) -> None:
+    below = "".join(f"Epoch {n}/20: loss={1 / n:.3f}\n" for n in range(distance, 21, distance))
+    launch = f"{SET_UP}{epochs(30, first)}Loaded the best\n====\nTraining the head\n====\n{below}"
+    run = read_log(tmp_path, launch)
+    assert run.attempts == 1
+    assert [points.step.tolist() for points in run.data.series.values()] == [
+        [*range(1, 31)],
+        [*range(distance, 21, distance)],
+    ]
+    assert read_log(tmp_path, 2 * launch).attempts == 2
+
+
+def test_epochs_of_a_shorter_launch_are_of_no_next_training(tmp_path: Path) -> None:
+    longer = epochs(30, "Epoch {0}/30: loss={1:.3f}\n")
+    shorter = epochs(20, "Epoch {0}/20: loss={1:.3f}\n", 5)
+    run = read_log(tmp_path, f"{SET_UP}{longer}{SET_UP}{shorter}")
+    assert attempts_of(run) == [[0] * 30 + [1] * 16]
+
+
+def test_epochs_behind_one_that_was_loaded_again_are_no_next_training(tmp_path: Path) -> None:
+    line = "Epoch {0}/30: loss={1:.3f}\n"
+    run = read_log(
+        tmp_path, f"{SET_UP}{epochs(20, line)}Loss is nan, back to epoch 9\n{epochs(30, line, 10)}"
+    )
+    assert attempts_of(run) == [[0] * 20 + [1] * 21]
