@@ -390,9 +390,9 @@ class ConsoleReader:
             is_named=bool(item.labels),
             job_wide=kind.job_wide,
             in_block=kind.in_blocks,
-            is_same_launch=is_unlabelled and self._opening.is_same_launch,
+            is_same_launch=is_unlabelled and launches.is_same,
             at=at if at != item.step else None,
-            is_guess=is_unlabelled and self._opening.is_guess,
+            is_guess=is_unlabelled and launches.is_guess,
             begins_training=is_unlabelled and self._opening.has_begun_training,
         )
         has_one_writer = not self._opening.is_repeated

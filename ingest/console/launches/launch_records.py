@@ -19,6 +19,7 @@ from holter.ingest.console.line.line_settings import is_setting
 from holter.ingest.console.parsed_lines import ParsedLines
 from holter.ingest.console.steps.evaluation_steps import begin_evaluation
 from holter.ingest.console.steps.first_epoch import Record
+from holter.ingest.console.steps.outer_counts import are_epochs_within
 from holter.ingest.console.steps.step_axis import is_in_other_epochs, known_axis
 from holter.ingest.console.writers.interleaved_writers import InterleavedWriters, UnlabelledRows
 from holter.ingest.console.writers.labelled_trainings import LabelledTrainings
@@ -63,6 +64,20 @@ class LaunchRecords:
     def is_open(self) -> bool:
         """Whether the next record may be the first of a launch, or is held back as others are."""
         return self.next.is_open or self.next.is_holding
+
+    @property
+    def is_same(self) -> bool:
+        """Whether the next record is one of the same launch, even if its step begins anew."""
+        return self.opening.is_same_launch or self._has_epochs_within
+
+    @property
+    def is_guess(self) -> bool:
+        """Whether that is a guess."""
+        return self.opening.is_guess and not self._has_epochs_within
+
+    @property
+    def _has_epochs_within(self) -> bool:
+        return any(are_epochs_within(known_axis(state)) for state in self._states)
 
     def is_settled(self, parts: int) -> bool:
         """Whether so many parts of several processes depend on nothing else's steps, and begin no launch."""
@@ -135,8 +150,8 @@ class LaunchRecords:
         for number, row in enumerate(lines.rows):
             row = self.beginning(row)
             is_settled = self.writers.note_launch(
-                is_same=self.opening.is_same_launch,
-                is_guess=self.opening.is_guess,
+                is_same=self.is_same,
+                is_guess=self.is_guess,
                 begins_training=self.opening.has_begun_training,
             )
             if number and is_settled:  # nothing comes between these lines

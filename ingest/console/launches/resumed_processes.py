@@ -17,10 +17,13 @@ _RESUMES = LinearPattern(
     rb"|\brestored all states from the checkpoint\b"
     rb"|\bcontinu(?:e|es|ing)\b(?: the)?(?: training| run)? from (?:the )?(?:global )?"
     rb"(?:epoch|step|iter(?:ation)?|checkpoint)\b"
+    rb"|\b(?:(?:checkpoint|ckpt|snapshot|weights|model) found (?:at|in) (?:path )?[^\s,;]{1,200}"
+    rb"|found (?:an? |the )?(?:existing |previous |saved |last |latest )?(?:checkpoint|ckpt|snapshot)\b"
+    rb"[^\n]{0,200})[,;.:!-] {0,3}(?:resum|continu|pursu)ing (?:the )?training\b"
 )
 """What a program prints that was started again and continues where the launch before ended."""
 OF_PROCESSES = LinearPattern(
-    rb"(?m)esum|ESUM|estored all|ontinu|(?i:"
+    rb"(?m)esum|ESUM|estored all|ontinu|ursuing|(?i:"
     + BEGINS_TRAINING
     + rb")|Traceback \(most|Killed|\*\*\* |Segmentation fault|(?:"
     + LOADS.pattern
@@ -28,7 +31,7 @@ OF_PROCESSES = LinearPattern(
     + ANY_PROCESS_START
 )
 """What a text has that states anything of processes: nothing is looked for where none of it is there."""
-_MAY_RESUME = (b"esum", b"ESUM", b"estored all", b"ontinu")
+_MAY_RESUME = (b"esum", b"ESUM", b"estored all", b"ontinu", b"ursuing")
 """What each such line has a part of."""
 LOADED_AT = re.compile(
     rb"(?i)\b(?:loaded|restored) (?:the )?checkpoint [^\n(]{0,200}"

@@ -43,8 +43,8 @@ _LABEL = re.compile(r"(?:^|[^\d\s]|\s):$")
 """A colon that is not within a time: `Losses: x 0.27`."""
 _BETWEEN_FIELDS = ("and", "+", "=", "/")
 """What may be between a number and the name of the next one: `reward 2.5 and epsilon 0.1`."""
-_PAIR = re.compile(r"(?:,\s{0,12}|: )")
-"""Between an epoch and a batch in brackets: `[1,  2000] loss: 2.1`, `[1: 20/100] loss: 2.1`."""
+_PAIR = re.compile(r"(?:,\s{0,12}|: | : {1,12})")
+"""Between an epoch and a batch in brackets: `[1,  2000] loss: 2.1`, `[1: 20/100] loss`, `[1 :  200] loss`."""
 _NAME_AND_COMMA = re.compile(r"\s*([A-Za-z]\w{0,40}(?: \w{1,20}){0,2}), ?")
 _LOSS_BEHIND = re.compile(r"(?i)[\s,;:|\]-]{1,5}(?:[a-z]{1,10}[ _.-])?loss\b")
 _BATCH_BEHIND = re.compile(r"(?i)[\s,;:|\]-]{1,5}(?:mini-?batch|batch|step|iter(?:ation)?)\W{0,4}$")

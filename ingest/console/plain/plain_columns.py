@@ -14,6 +14,7 @@ from operator import eq, itemgetter, lt
 from typing import Any
 
 from holter.ingest.console.dialect import DialectState, EpochLines
+from holter.ingest.console.headings.other_epochs import name_next_training
 from holter.ingest.console.headings.training_sections import (
     enter_section,
     enter_section_evaluated,
@@ -34,6 +35,7 @@ from holter.ingest.console.line.settings_in_objects import as_read
 from holter.ingest.console.plain.plain_line import (
     announce_epoch,
     axis_state,
+    counts_of,
     note_line,
 )
 from holter.ingest.console.search.nested_keys import forget_keys
@@ -48,6 +50,7 @@ from holter.ingest.console.steps.evaluation_steps import (
     repeats_step,
 )
 from holter.ingest.console.steps.lines_of_epochs import note_uncounted
+from holter.ingest.console.steps.outer_counts import is_outer_count
 from holter.ingest.console.steps.round_steps import end_round, is_within_announced
 from holter.ingest.console.steps.stated_names import names_of_means, note_means, note_names
 from holter.ingest.console.steps.steady_steps import counts_steps_on, may_count_on
@@ -177,6 +180,8 @@ def describe_line(line: str, parts: list[str]) -> LayoutContent | None:
         column[time],
         time >= 0 and begins_with_year(numbers[time]),
     )
+    if not shape.metrics and is_outer_count(counts_of(shape, numbers)):
+        return None  # whether the epochs below are of the same launch depends on it
     if shape.is_note and content.is_noted:  # whether it announces anything depends on the lines above
         return None
     is_empty = not shape.is_record and not content.is_noted
@@ -293,6 +298,8 @@ class PlainTable:
             rest = self.rows(first + 1, last, state) if last > first + 1 else []
             return [None, *rest]  # of several processes
         names_stage = self._shape.stage or self._shape.part
+        if self._shape.is_record and not self._shape.split:
+            name_next_training(self._counts_of(first), axis)
         if not self._shape.is_record or ("section" not in axis and not names_stage):
             return self._rows(first, last, axis)
         if names_stage or is_named(axis):  # the first of the lines decides

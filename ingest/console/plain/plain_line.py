@@ -15,6 +15,7 @@ from holter.ingest.console.headings.line_labels import (
     note_training,
 )
 from holter.ingest.console.headings.numbered_stages import is_stage
+from holter.ingest.console.headings.other_epochs import name_next_training
 from holter.ingest.console.headings.training_sections import (
     enter_section,
     enter_section_at_step,
@@ -44,6 +45,7 @@ from holter.ingest.console.steps.evaluation_steps import (
     evaluation_step,
     is_passed,
 )
+from holter.ingest.console.steps.outer_counts import note_outer_count
 from holter.ingest.console.steps.own_counts import counts_itself
 from holter.ingest.console.steps.parts_of_epochs import count_fraction, follows_steps
 from holter.ingest.console.steps.rates_of_epochs import repeats_rates
@@ -121,6 +123,7 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
     if shape.is_record and not shape.split:
         counts = as_epoch(counts, axis)
         name_stage(_stage_of(shape, numbers), [field.name for field in shape.metrics], counts, axis)
+        name_next_training(counts, axis)
         if not shape.client:  # clients count the epochs of each round anew
             enter_section(counts, axis)
         note_training(shape, numbers, axis)
@@ -313,6 +316,8 @@ def may_begin(state: DialectState) -> None:
 
 def note_line(shape: LineShape, counts: Counts, axis: dict[str, Any]) -> None:
     """Note what a line without values announces: an epoch, a step, an evaluation."""
+    if not (shape.split or shape.metrics):
+        note_outer_count(counts, axis)
     if shape.is_of_round and Counter.OTHER in counts:
         note_round(counts[Counter.OTHER][0], axis)
     # `Epoch 1, time: 1.2 s` behind steps without an epoch ends one, and so does `Epoch 1 finished`

@@ -21,6 +21,7 @@ from holter.ingest.console.steps.lone_steps import (
     step_within_epoch,
 )
 from holter.ingest.console.steps.other_units import forget_unit, is_of_other_unit
+from holter.ingest.console.steps.outer_counts import forget_outer_count, note_epoch_within
 from holter.ingest.console.steps.round_steps import (
     counts_through_rounds,
     forget_outer_step,
@@ -118,6 +119,7 @@ def forget_position(state: DialectState) -> None:
     note_left(state)
     forget_unit(state)
     forget_round(state)
+    forget_outer_count(state)
     forget_rows(state)
     if (section := state.get("section")) is not None:
         named = {**section["first"], **section.get("next", {})}
@@ -156,6 +158,8 @@ def _is_epoch(number: int, total: int, state: DialectState) -> bool:
 def training_step(counts: Counts, state: DialectState, kind: str = "") -> int | None:
     """The step of a line of the training; None if it counts nothing. `kind` is that of its metrics."""
     note_inner_count(counts, state)
+    if Counter.EPOCH in counts:
+        note_epoch_within(counts[Counter.EPOCH][0], state)
     is_counted = Counter.EPOCH in counts and not is_end_of_epoch(counts, state, kind)
     step = _step(counts, state, kind)
     if step is not None and is_counted and is_in_round(state) and Counter.GLOBAL_STEP not in counts:
@@ -201,6 +205,8 @@ def training_steps(
         epochs = [(int(announced[0]), int(announced[1]))] * len(inner)
     if Counter.EPOCH in columns:
         state.pop("rounds", None)
+        for number, _ in (columns[Counter.EPOCH][0], columns[Counter.EPOCH][-1]):
+            note_epoch_within(number, state)
     if inner is not None and inner[-1][1]:
         state["total"] = inner[-1][1]
     axis = next((axis for axis in _AXES if axis in columns), None)
@@ -264,6 +270,7 @@ def note_epoch(counts: Counts, state: DialectState) -> None:
     if Counter.EPOCH in counts:
         number, epochs = counts[Counter.EPOCH]
         number, last = number_of_epoch(number, state), state.get("announced", [None])[0]
+        note_epoch_within(number, state)
         if last != number:
             end_evaluation(state)
         state["headings"] = state.get("headings", 1) + 1 if last == number else 1

@@ -302,3 +302,67 @@ def test_two_trainings_of_one_epoch_each_in_a_launch_are_both_labelled(tmp_path:
     run = read_log(tmp_path, text)
     assert run.attempts == 1
     assert steps_of(run) == {key: [1] for key in ("loss", "loss/training=2", "loss/training=3")}
+
+
+def parts_of_a_launch(heading: str, epoch: str, count: int = 4) -> str:
+    """A launch that counts its parts, each with epochs of its own, and has a last one without a number."""
+    below = "".join(epoch.format(n, 2 / n) for n in range(1, 4))
+    parts = "".join(f"{heading.format(part, count)}\nRemoving filters ..\n{below}" for part in range(count))
+    return f"{parts}A bit more of the same\n{below}"
+
+
+@pytest.mark.parametrize(
+    "heading", ["Ranking filters.. Iteration: {0} / {1}", "=== Pruning cycle {0}/{1} ==="]
+)
+@pytest.mark.parametrize("epoch", ["Epoch: {0}\nloss: {1:.3f}\n", "Epoch: {0}  loss: {1:.3f}\n"])
+def test_epochs_that_begin_anew_below_a_count_that_continues_are_of_one_launch(
+    tmp_path: Path, heading: str, epoch: str
+) -> None:
+    launch = parts_of_a_launch(heading, epoch)
+    run = read_log(tmp_path, launch)
+    assert run.attempts == 1
+    assert [points.step.tolist() for points in run.data.series.values()] == [[1, 2, 3]] * 5
+    assert read_log(tmp_path, 2 * launch).attempts == 2, "the count itself begins anew"
+
+
+def test_a_count_of_how_far_epochs_are_shows_no_launch_to_be_the_same(tmp_path: Path) -> None:
+    line = "Epoch {0}, loss: {1:.3f}\n"
+    parts = [
+        epochs(3 * n + 3, line, 3 * n + 1) + f"Wrote the checkpoint {n}/4 to the disk\n" for n in range(4)
+    ]
+    run = read_log(tmp_path, "".join(parts[:3]) + "".join(parts))
+    assert attempts_of(run) == [[0] * 9 + [1] * 12]
+
+
+SET_UP = "Run of the forecast\nLoading the prices from a.npz ...\nModel with 3 layers, hidden size: 64\n"
+
+
+@pytest.mark.parametrize("first", ["Epoch #{0}: loss={1:.3f}\n", "Epoch {0}/30: loss={1:.3f}\n"])
+@pytest.mark.parametrize("distance", [1, 2, 5])
+def test_epochs_with_a_total_that_was_passed_are_of_the_next_training(
+    tmp_path: Path, first: str, distance: int
+) -> None:
+    below = "".join(f"Epoch {n}/20: loss={1 / n:.3f}\n" for n in range(distance, 21, distance))
+    launch = f"{SET_UP}{epochs(30, first)}Loaded the best\n====\nTraining the head\n====\n{below}"
+    run = read_log(tmp_path, launch)
+    assert run.attempts == 1
+    assert [points.step.tolist() for points in run.data.series.values()] == [
+        [*range(1, 31)],
+        [*range(distance, 21, distance)],
+    ]
+    assert read_log(tmp_path, 2 * launch).attempts == 2
+
+
+def test_epochs_of_a_shorter_launch_are_of_no_next_training(tmp_path: Path) -> None:
+    longer = epochs(30, "Epoch {0}/30: loss={1:.3f}\n")
+    shorter = epochs(20, "Epoch {0}/20: loss={1:.3f}\n", 5)
+    run = read_log(tmp_path, f"{SET_UP}{longer}{SET_UP}{shorter}")
+    assert attempts_of(run) == [[0] * 30 + [1] * 16]
+
+
+def test_epochs_behind_one_that_was_loaded_again_are_no_next_training(tmp_path: Path) -> None:
+    line = "Epoch {0}/30: loss={1:.3f}\n"
+    run = read_log(
+        tmp_path, f"{SET_UP}{epochs(20, line)}Loss is nan, back to epoch 9\n{epochs(30, line, 10)}"
+    )
+    assert attempts_of(run) == [[0] * 20 + [1] * 21]

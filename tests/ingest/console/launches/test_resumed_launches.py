@@ -26,6 +26,8 @@ def arguments(rate: float = 0.1) -> str:
         "Resuming from epoch 3, training until 10 in all\n",
         "[10:00:00] === run A: RESUMING from out/best-epoch=3.ckpt (now on GPU) ===\n",
         "Resumed training from checkpoint out/last.pth\n",
+        "Model found at path out/run/s1_i900.pth, pursuing the training\n",
+        "Found checkpoint out/last.pth (step 30); resuming training\n",
         "Traceback (most recent call last):\nKeyboardInterrupt\nLoading ...\nResuming from epoch 4\n",
     ],
 )
@@ -36,7 +38,13 @@ def test_a_program_says_that_it_resumes(tmp_path: Path, statement: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "statement", ["resume = None\n", "  'resume_from': 'a.pth',\n", "Nothing to resume\n"]
+    "statement",
+    [
+        "resume = None\n",
+        "  'resume_from': 'a.pth',\n",
+        "Nothing to resume\n",
+        "New best model found, continuing training\n",
+    ],
 )
 def test_other_words_about_resumption_show_no_launch(tmp_path: Path, statement: str) -> None:
     run = read_log(tmp_path, "Ready\n" + iterations(10, 30) + statement + iterations(40, 60))

@@ -26,6 +26,15 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         ),
         {"loss": [100 * e + k for e in range(4) for k in (25, 50, 75)]},
     ),
+    "iterations of stages, in brackets with a colon, of which the second has more": (
+        "Running the program\nsize (4, 4)\n"
+        + "".join(f"[0 : {k:6}] loss G : 2.{k} loss D : 1.5\n" for k in range(100, 500, 100))
+        + "size (8, 8)\nChanging alpha to 1.000\n"
+        + "".join(f"[1 : {k:6}] loss G : 3.{k} loss D : 2.5\n" for k in range(100, 900, 100))
+        + "size (16, 16)\nChanging alpha to 1.000\n"
+        + "".join(f"[2 : {k:6}] loss G : 4.{k} loss D : 3.5\n" for k in range(100, 300, 100)),
+        {name: [*range(100, 1500, 100)] for name in ("loss G", "loss D", "epoch")},
+    ),
     "parts of an epoch behind steps": (
         "".join(
             f"Step {n}0/60, Loss: 2.{n}\n"
