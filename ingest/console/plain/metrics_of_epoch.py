@@ -29,7 +29,7 @@ from holter.ingest.console.line.line_settings import is_of_model, is_row_of_mode
 from holter.ingest.console.line.line_shapes import LineShape, MetricField
 from holter.ingest.console.line.line_tokens import split_numbers, template_of, value_of
 from holter.ingest.console.line.line_words import BEST
-from holter.ingest.console.line.names_of_rows import numbered_row, row_name, text_before
+from holter.ingest.console.line.names_of_rows import numbered_row, row_name, tag_in_brackets, text_before
 from holter.ingest.console.line.number_lists import is_history, values_of_lists
 from holter.ingest.console.line.numbered_evaluations import labels_of_evaluation, numbered_evaluation
 from holter.ingest.console.line.result_lines import (
@@ -68,6 +68,7 @@ from holter.ingest.console.steps.step_axis import (
     may_count_lines,
     training_step,
 )
+from holter.ingest.console.steps.steps_over_epochs import is_before_end
 from holter.ingest.console.steps.unnumbered_rows import next_row
 from holter.ingest.console.text.values import parse_time
 from holter.ingest.metric_names import is_metric_name
@@ -227,6 +228,10 @@ def _naming(
     is_part = not (split or shape.is_of_training)
     of_parts = data_of_parts([field.name for field in shape.metrics], step, axis) if is_part else ""
     has_own_names = split or of_parts or "heading" in axis or shape.row is not None
+    # within an epoch another line with the names of its steps has no means of it
+    tag = "" if has_own_names or not is_before_end(axis) else tag_in_brackets(parts, shape)
+    if tag and {field.name for field in shape.metrics} <= {*axis.get("names", ())}:
+        return _Naming("", "", evaluating, (), f"{tag}/", is_best=False)
     return _Naming(
         split=split,
         of_parts=of_parts,
