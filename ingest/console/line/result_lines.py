@@ -136,9 +136,22 @@ def is_one_of_several(parts: list[str], index: int) -> bool:
     return index not in listed_names(texts) and index + 1 not in values_of_lists(texts)
 
 
+def is_unknown_spread(parts: list[str], index: int) -> bool:
+    """Whether a number is none where a mean is in brackets with how far its values vary: `acc (0.8, nan)`.
+
+    That is so of a single value.
+    """
+    if not index or parts[2 * index + 1].lower() != "nan":
+        return False
+    before, between, behind = parts[2 * index - 2 : 2 * index + 3 : 2]
+    return before.endswith(" (") and between.strip() == "," and behind.startswith(")")
+
+
 def is_marked_as_measured(parts: list[str], index: int) -> bool:
     """Whether a number next to known metrics is one, too: `acc=0.81 prec=0.79`, `WER 9.1% del 3.4%`."""
     before = parts[2 * index]
+    if before.endswith(" (") and parts[2 * index + 2].strip() == ",":
+        return "." in parts[2 * index + 1]  # `acc (0.8, 0.1)`, a mean and how far its values vary
     is_marked = before.rstrip(" ")[-1:] in (":", "=", "\t") or before.endswith(
         ("', ", '", ')
     )  # `('acc', 0.7)`

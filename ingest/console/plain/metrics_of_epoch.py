@@ -43,6 +43,7 @@ from holter.ingest.console.line.result_lines import (
     is_row_of_cells,
     is_run_of_names,
     is_starred,
+    is_unknown_spread,
 )
 from holter.ingest.console.line.settings_in_objects import as_read
 from holter.ingest.console.plain.plain_line import axis_state, step_of_best, values_of
@@ -260,7 +261,7 @@ def _measured_fields(
     is_several = is_split and sum(is_marked_as_measured(parts, field.index) for field in fields) > 1
     for at, field in enumerate(fields):
         value = value_of(numbers[field.index])
-        if value is None or is_one_of_several(parts, field.index):
+        if value is None or is_one_of_several(parts, field.index) or is_unknown_spread(parts, field.index):
             continue
         if is_of_model(field.name) or (skips_first and not at):
             continue
