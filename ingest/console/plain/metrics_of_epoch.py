@@ -28,7 +28,7 @@ from holter.ingest.console.line.line_data import ends_epoch
 from holter.ingest.console.line.line_settings import is_of_model, is_row_of_model, is_setting
 from holter.ingest.console.line.line_shapes import LineShape, MetricField
 from holter.ingest.console.line.line_tokens import split_numbers, template_of, value_of
-from holter.ingest.console.line.line_words import BEST
+from holter.ingest.console.line.line_words import BEST, DATA_SPLIT
 from holter.ingest.console.line.names_of_rows import numbered_row, row_name, tag_in_brackets, text_before
 from holter.ingest.console.line.number_lists import is_history, values_of_lists
 from holter.ingest.console.line.numbered_evaluations import labels_of_evaluation, numbered_evaluation
@@ -202,6 +202,8 @@ def _is_of_last_step(
         is_run_of_names(parts) and any(is_metric_name(name) and not is_setting(name) for name in names),
         # `Task 1 accuracy: 0.5` behind the last epoch
         shape.row is not None and "step" in axis and any(map(is_metric_name, names)),
+        # `Train: 0.5` is a loss as `Val: 0.6` is
+        "step" in axis and bool(names) and all(map(DATA_SPLIT.fullmatch, names)),
     )
     return any(belongs) or bool(named_best(line))
 
