@@ -213,7 +213,8 @@ _POSITION = LinearPattern(
     rb"|\) \d{1,9}/\d{1,9} {0,4}$|\[ {0,8}\d{1,9}/ {0,8}\d{1,9}\] {0,4}$"
 )
 _DATA_ALONE = (
-    rb"^(?:train(?:ing)?|val(?:id(?:ation)?)?|test|dev)[ \t]{0,4}[:=\t][ \t]{0,4}"
+    rb"(?:^|\b(?:info|debug)\]?:? (?:[-|:] )?)(?:train(?:ing)?|val(?:id(?:ation)?)?|test|dev)"
+    rb"[ \t]{0,4}[:=\t][ \t]{0,4}"
     rb"-?\d{1,9}\.\d[\de+-]{0,20}[ \t\r]{0,4}$"
 )
 """A line of nothing but the data and a number, a loss: `Validation: 1.77`."""

@@ -22,9 +22,10 @@ from holter.ingest.console.headings.training_sections import section_labels
 from holter.ingest.console.line.cached_shapes import shape_of_line
 from holter.ingest.console.line.evaluation_names import best_of, name_of_best, name_of_mean
 from holter.ingest.console.line.line_settings import is_learning_rate, is_of_model, is_setting
-from holter.ingest.console.line.line_shapes import LineShape
+from holter.ingest.console.line.line_shapes import LineShape, MetricField
 from holter.ingest.console.line.line_tokens import split_numbers, value_of
 from holter.ingest.console.line.line_words import DATA_SPLIT
+from holter.ingest.console.line.names_around import ends_name_around
 from holter.ingest.console.line.names_of_rows import numbered_row
 from holter.ingest.console.line.number_lists import values_of_lists
 from holter.ingest.console.line.result_lines import has_pairs_alone
@@ -161,7 +162,7 @@ def _values(parts: list[str], shape: LineShape, evaluating: str, alone: str) -> 
         if not (is_marked or field.name == alone):
             continue
         # `the 500 test images: 0.1` is no name, `train_label:(371, 100)` no value
-        is_part = not are_pairs and _continues_sentence(parts, field.index)
+        is_part = not are_pairs and _continues_sentence(parts, field)
         is_part |= before.endswith("(") and behind.startswith(",")
         # `DONE (t=0.04s)`, `Test: [0] Total time: 0:00:17`
         is_named = len(field.name) > 1 or len(shape.metrics) > 1 or _is_letter_alone(parts)
@@ -195,13 +196,16 @@ def _is_letter_alone(parts: list[str]) -> bool:
     return is_pair and "." in parts[1] and parts[0].strip(" \t=:").isalpha()
 
 
-def _continues_sentence(parts: list[str], index: int) -> bool:
+def _continues_sentence(parts: list[str], field: MetricField) -> bool:
     """Whether the text before a number continues with a sentence that the number before it is part of.
 
-    That is none if it has a name of its own, and a word is all between: `recon: 0.5 kl: 0.1`.
+    That is none if it has a name of its own, and a word is all between: `recon: 0.5 kl: 0.1`. A number in the
+    name of this one is of no sentence: `Train error last 80 batches: 0.65`.
     """
-    before = parts[2 * index]
+    before, index = parts[2 * field.index], field.index
     if not index or _CONTINUES.match(before) is None:
+        return False
+    if ends_name_around(before) and field.name in parts[2 * index - 2]:
         return False
     return len(before.split()) > 1 or not parts[2 * index - 2].rstrip(" ").endswith((":", "="))
 

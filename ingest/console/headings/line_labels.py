@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from holter.ingest.console.headings.training_sections import section_labels
+from holter.ingest.console.headings.training_sections import end_run_of_batches, section_labels
 from holter.ingest.console.line.line_counters import Counter
 from holter.ingest.console.line.line_shapes import LineShape
 from holter.ingest.console.line.line_words import REPEATED_TRAININGS, WRITERS
@@ -19,6 +19,7 @@ from holter.types import Labels, labels_of
 
 _PARTS = frozenset({"category", "class", "client", "player"})
 """What is always one of several."""
+_RUN = "run"
 _TRAINED_IN_TURN = "task"
 """What a program learns one after another, and evaluates again behind each."""
 _OF_WRITERS = frozenset({"logger", "run", "training"})
@@ -28,6 +29,8 @@ _OF_WRITERS = frozenset({"logger", "run", "training"})
 def labels_of_line(shape: LineShape, numbers: list[str], axis: dict[str, Any]) -> Labels | None:
     """The labels of the values of a line: the training of several, and what the line states it is about."""
     names = (field.name for field in shape.metrics)
+    if shape.row is not None and shape.row.name == _RUN:
+        end_run_of_batches(axis)
     labels = dict(section_labels(axis, names, of_all=shape.is_of_all) or ())
     about = shape.about
     if about is None and "epoch about" in axis:

@@ -29,6 +29,13 @@ _WORDS = (
 )
 _LAYER = "(?<=ing )layer"
 """A layer that is trained by itself: models have others."""
+_BATCH = (
+    r"[^\n=*#~]{0,61}[=*#~-]{3,80} {0,8}(?:run (?P<run>\d{1,4})[,:]? {1,4})?"
+    r"train(?:ing)? batch (?P<batch>\d{1,4}) {0,8}[=*#~-]{3,80}[ \t\r]{0,8}$"
+)
+_BATCH_OF_DATA = re.compile(rf"(?i){_BATCH}")
+"""A batch that is trained by itself, between signs: `--- run 0 training batch 1 ---`; steps have others."""
+_TRAINED_ALONE, _RUN = "batch", "run"
 _KEYS = {"stage": "phase"}
 """Labels that are named otherwise: `stage` is that of words before `epoch`."""
 _NUMBERED = re.compile(
@@ -160,6 +167,9 @@ def begin_section(line: str, state: DialectState) -> bool:
             return False  # `ignored returned own gossip from client_0`
         if words and word != _IN_TURN and _ONLY_BEGINS.fullmatch(words) is None:
             named["training"] = words[:_LONGEST_TEXT]
+    elif (match := _BATCH_OF_DATA.match(line)) is not None:
+        numbers = match.groupdict().items()
+        named = {word: number.lstrip("0") or "0" for word, number in numbers if number is not None}
     elif (match := _CHINESE_FOLD.match(line)) is not None:
         named = {"fold": match["number"]}
     elif (match := _ONE_OF_MANY.match(line) or _STARTED.match(line)) is not None:
@@ -289,7 +299,9 @@ SECTION_LINES = LinearPattern(
     + re.sub(r"\?P<\w+>", "?:", _STAGE).encode()
     + rb"|^[^\w\n]{0,40}(?:\[[^\]\n]{1,20}\] )?%s(?:%s)" % (_OF_TRAINING.encode(), _MANY.encode())
     + rb" \[?\d{1,4}/\d{1,4}\b[^\n]{0,200}$"
-    rb"|^[^\n]{0,80}(?:%s) ?\d{1,3} ?(?:/ ?\d{1,3} ?)?(?:%s)[^\n]{0,80}$" % tuple(map(in_encodings, "第折"))
+    rb"|^"
+    + re.sub(r"\?P<\w+>", "?:", _BATCH).encode()
+    + rb"|^[^\n]{0,80}(?:%s) ?\d{1,3} ?(?:/ ?\d{1,3} ?)?(?:%s)[^\n]{0,80}$" % tuple(map(in_encodings, "第折"))
 )
 """Lines that may name the training below them."""
 
@@ -491,6 +503,14 @@ def end_section(names: Iterable[str], axis: DialectState) -> None:
     if number <= 1 or [word, number - 1] == section.get("ended"):
         section["ended"] = [word, number]
         del section["next"]
+
+
+def end_run_of_batches(axis: DialectState) -> None:
+    """Note that a run is over whose batches were trained by themselves: its result is of all of these."""
+    section = axis.get("section", {})
+    if _TRAINED_ALONE in section.get("now", ()):
+        over = (_TRAINED_ALONE, _RUN)
+        section["now"] = {name: value for name, value in section["now"].items() if name not in over}
 
 
 def is_named(axis: DialectState) -> bool:

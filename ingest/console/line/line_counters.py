@@ -40,6 +40,8 @@ _CADENCE = re.compile(
 """Settings of when or how often something is done: `LOG_STEP: 10`, `END_EPOCH: 200`, `NUM_ITER: 200`."""
 _INDICES = frozenset({"i", "idx", "index"})
 """Names of what counts right behind an epoch."""
+_LISTINGS = frozenset({"metrics", "report", "result", "results", "statistics", "stats", "summary"})
+"""Words behind the data of a line for what it prints of these: `Validation Summary Epoch: [1]`."""
 _STAGES = frozenset({"pretrain", "pretraining", "finetune", "finetuning", "warmup"})
 """Words before an epoch that is that of a part of the training: `Pretrain Epoch: 3`."""
 _OF_OTHER_EPOCHS = frozenset({"best", "early", "first", "last", "previous", "resume", "resumed", "stop"})
@@ -139,7 +141,7 @@ def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None
     if not words:
         return None
     # who prints, and of which data, is not what is counted: `@rank0 Epoch: 3`, `Validating Epoch: 3`
-    words = [word for word in words[:-1] if not _is_of_writer_or_data(word)] + words[-1:]
+    words = _without_writer_and_data(words[:-1]) + words[-1:]
     last = words[-1].rstrip(".")
     if " ".join(words) in GLOBAL or (words == ["update"] and field.bracketed and not before):
         return Counter.GLOBAL_STEP
@@ -196,8 +198,20 @@ def _ends_in_index(words: Sequence[str]) -> bool:
     return len(words) > 1 and words[-1].lower().rstrip(".:") in INDEX_WORDS
 
 
-def _is_of_writer_or_data(word: str) -> bool:
-    return _WRITER.fullmatch(word) is not None or DATA_SPLIT.fullmatch(word) is not None
+def _without_writer_and_data(words: Sequence[str]) -> list[str]:
+    """Words before one that counts, without who prints, and what is printed of which data.
+
+    `Validation Summary Epoch: [1]`; without data a summary may be what is counted.
+    """
+    rest: list[str] = []
+    behind_data = False
+    for word in words:
+        is_data = DATA_SPLIT.fullmatch(word) is not None
+        is_listing = behind_data and word.lower() in _LISTINGS
+        if not (is_data or is_listing or _WRITER.fullmatch(word.lower()) is not None):
+            rest.append(word)
+        behind_data = is_data
+    return rest
 
 
 def _unnamed_counter(field: NumberField, before: list[CounterField]) -> Counter | None:
@@ -350,7 +364,7 @@ def stage_of(field: NumberField, behind: str) -> str:
     counted = field.english.split()
     if _ends_in_index(counted):  # `iteration index: 3` is no part of a training
         counted.pop()
-    words = [word for word in counted[:-1] if not _is_of_writer_or_data(word.lower())]
+    words = _without_writer_and_data(counted[:-1])
     if words and is_metric_name(words[-1]):  # `Train loss epoch 3: 0.5`
         return ""
     if not {word.lower() for word in words} <= QUALIFIERS:

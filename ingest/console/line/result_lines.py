@@ -95,14 +95,19 @@ def is_result(parts: list[str], shape: LineShape, axis: dict[str, Any]) -> bool:
         return False
     names = axis.get("names", ())
     is_own = is_of_evaluation(first.name) and bool(names) and first.name not in names
-    is_final = _FINAL.search(first.name) is not None
-    is_own |= is_final
+    is_named_final = _FINAL.search(first.name) is not None
+    is_own |= is_named_final
     if "loss" in first.name.lower() and not is_own:
         return False
     before = text_before(parts, first)
-    if is_final and _SENTENCE_BEFORE.fullmatch(before) is not None:
+    if is_named_final and _SENTENCE_BEFORE.fullmatch(before) is not None:
         return True
     return BEFORE_MESSAGE.fullmatch(before) is not None or _DATA_BEFORE.fullmatch(before) is not None
+
+
+def is_final(parts: list[str], shape: LineShape) -> bool:
+    """Whether a line states before its first number that it is of the end of a training: `Final results: `."""
+    return bool(shape.metrics) and _FINAL.search("".join(parts[: 2 * shape.metrics[0].index + 1])) is not None
 
 
 def is_named_number(parts: list[str], shape: LineShape) -> bool:
@@ -136,9 +141,22 @@ def is_one_of_several(parts: list[str], index: int) -> bool:
     return index not in listed_names(texts) and index + 1 not in values_of_lists(texts)
 
 
+def is_unknown_spread(parts: list[str], index: int) -> bool:
+    """Whether a number is none where a mean is in brackets with how far its values vary: `acc (0.8, nan)`.
+
+    That is so of a single value.
+    """
+    if not index or parts[2 * index + 1].lower() != "nan":
+        return False
+    before, between, behind = parts[2 * index - 2 : 2 * index + 3 : 2]
+    return before.endswith(" (") and between.strip() == "," and behind.startswith(")")
+
+
 def is_marked_as_measured(parts: list[str], index: int) -> bool:
     """Whether a number next to known metrics is one, too: `acc=0.81 prec=0.79`, `WER 9.1% del 3.4%`."""
     before = parts[2 * index]
+    if before.endswith(" (") and parts[2 * index + 2].strip() == ",":
+        return "." in parts[2 * index + 1]  # `acc (0.8, 0.1)`, a mean and how far its values vary
     is_marked = before.rstrip(" ")[-1:] in (":", "=", "\t") or before.endswith(
         ("', ", '", ')
     )  # `('acc', 0.7)`

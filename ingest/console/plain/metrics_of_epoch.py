@@ -28,13 +28,14 @@ from holter.ingest.console.line.line_data import ends_epoch
 from holter.ingest.console.line.line_settings import is_of_model, is_row_of_model, is_setting
 from holter.ingest.console.line.line_shapes import LineShape, MetricField
 from holter.ingest.console.line.line_tokens import split_numbers, template_of, value_of
-from holter.ingest.console.line.line_words import BEST
-from holter.ingest.console.line.names_of_rows import numbered_row, row_name, text_before
+from holter.ingest.console.line.line_words import BEST, DATA_SPLIT
+from holter.ingest.console.line.names_of_rows import numbered_row, row_name, tag_in_brackets, text_before
 from holter.ingest.console.line.number_lists import is_history, values_of_lists
 from holter.ingest.console.line.numbered_evaluations import labels_of_evaluation, numbered_evaluation
 from holter.ingest.console.line.result_lines import (
     has_pairs_alone,
     is_between_metrics,
+    is_final,
     is_marked_as_measured,
     is_named_as_measured,
     is_one_of_several,
@@ -43,6 +44,7 @@ from holter.ingest.console.line.result_lines import (
     is_row_of_cells,
     is_run_of_names,
     is_starred,
+    is_unknown_spread,
 )
 from holter.ingest.console.line.settings_in_objects import as_read
 from holter.ingest.console.plain.plain_line import axis_state, step_of_best, values_of
@@ -68,6 +70,7 @@ from holter.ingest.console.steps.step_axis import (
     may_count_lines,
     training_step,
 )
+from holter.ingest.console.steps.steps_over_epochs import is_before_end
 from holter.ingest.console.steps.unnumbered_rows import next_row
 from holter.ingest.console.text.values import parse_time
 from holter.ingest.metric_names import is_metric_name
@@ -200,6 +203,8 @@ def _is_of_last_step(
         is_run_of_names(parts) and any(is_metric_name(name) and not is_setting(name) for name in names),
         # `Task 1 accuracy: 0.5` behind the last epoch
         shape.row is not None and "step" in axis and any(map(is_metric_name, names)),
+        # `Train: 0.5` is a loss as `Val: 0.6` is
+        "step" in axis and bool(names) and all(map(DATA_SPLIT.fullmatch, names)),
     )
     return any(belongs) or bool(named_best(line))
 
@@ -208,7 +213,8 @@ class _Naming(NamedTuple):
     """What the values of a line are named after.
 
     `split` is the data of an evaluation, `of_parts` that of its parts above, `evaluating` that of the heading
-    above; `means` are the names of which the values are means of an epoch, `row` is the name of the row.
+    above; `means` are the names of which the values are means of an epoch, `row` is the name of the row;
+    `is_final`: they are results of the end of the training.
     """
 
     split: str
@@ -217,6 +223,7 @@ class _Naming(NamedTuple):
     means: Collection[str]
     row: str
     is_best: bool
+    is_final: bool = False
 
 
 def _naming(
@@ -227,6 +234,10 @@ def _naming(
     is_part = not (split or shape.is_of_training)
     of_parts = data_of_parts([field.name for field in shape.metrics], step, axis) if is_part else ""
     has_own_names = split or of_parts or "heading" in axis or shape.row is not None
+    # within an epoch another line with the names of its steps has no means of it
+    tag = "" if has_own_names or not is_before_end(axis) else tag_in_brackets(parts, shape)
+    if tag and {field.name for field in shape.metrics} <= {*axis.get("names", ())}:
+        return _Naming("", "", evaluating, (), f"{tag}/", is_best=False)
     return _Naming(
         split=split,
         of_parts=of_parts,
@@ -234,6 +245,7 @@ def _naming(
         means=() if has_own_names else axis.get("names", ()),
         row="" if shape.about is not None else row_name(parts, shape),
         is_best=is_of_best(parts, shape),
+        is_final=is_final(parts, shape),
     )
 
 
@@ -255,7 +267,7 @@ def _measured_fields(
     is_several = is_split and sum(is_marked_as_measured(parts, field.index) for field in fields) > 1
     for at, field in enumerate(fields):
         value = value_of(numbers[field.index])
-        if value is None or is_one_of_several(parts, field.index):
+        if value is None or is_one_of_several(parts, field.index) or is_unknown_spread(parts, field.index):
             continue
         if is_of_model(field.name) or (skips_first and not at):
             continue
@@ -277,6 +289,8 @@ def _name_of_value(stated: str, naming: _Naming, axis: dict[str, Any]) -> str:
     name = nested_name(row + stated.removeprefix(f"{row[:-1]} "), axis)
     if naming.is_best:
         name = name_of_best(name, data)
+    elif naming.is_final and metric_name(name, data) in axis.get("names", ()):
+        return f"final/{metric_name(name, data)}"  # the step has a value of this name itself
     else:
         is_mean = name in names_of_pass(data, axis)
         name = name_of_mean(name, data) if is_mean else metric_name(name, data)

@@ -33,7 +33,7 @@ BEGINS_TRAINING = (
 )
 """What ends an evaluation before the training: `Starting training...`."""
 _TRAINING_BEGINS = re.compile(rf"(?i)(?:.{{0,120}}[ \]>:-]|[^\w\n]{{0,20}}){BEGINS_TRAINING}")
-_DATA_OF_NAME = re.compile(rf"(?i)(?:train(?:ing)?|trn|(?P<evaluation>{EVALUATIONS}))(?=[ _/-])")
+_DATA_OF_NAME = re.compile(rf"(?i)(?:train(?:ing)?|trn|(?P<evaluation>{EVALUATIONS}))(?=[ _/-]|$)")
 
 
 def begins_training(line: str) -> bool:

@@ -105,6 +105,12 @@ def step_over_epochs(epoch: tuple[int, int], inner: tuple[int, int], state: Dial
     return step if state.get("restarts") is False else int(state.get("before", 0)) + step
 
 
+def is_before_end(state: DialectState) -> bool:
+    """Whether further lines of the last epoch are to come, by their distance and the total of its steps."""
+    (_, step), stride = state.get("epoch", (0, 0)), int(state.get("stride", 0))
+    return stride > 0 and int(step) + stride < int(state.get("total", 0))
+
+
 def _begin_late(number: int, step: int, total: int, state: DialectState) -> None:
     """Begin in a later epoch: behind the earlier ones if their length is known, else note that it is not."""
     base = 1 if total and step else 0  # see `step_over_epochs`

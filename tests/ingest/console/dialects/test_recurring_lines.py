@@ -170,3 +170,15 @@ def test_a_number_ahead_of_a_loss_that_falls_or_has_a_name_is_no_step(tmp_path: 
     counts = [31, 40, 38, 52, 57, 70] if "correct" not in line else [31, 40, 48, 52, 57, 70]
     text = "".join(f"{line.format(count, number)}\n" for number, count in enumerate(counts, 1))
     assert all(steps == [*range(6)] for steps in steps_of(read_log(tmp_path, text)).values())
+
+
+@pytest.mark.parametrize("mean", ["last 80 batches", "(last 80 batches)", "over 80 batches"])
+def test_a_number_in_the_name_of_a_recurring_value_is_no_sentence(mean: str, tmp_path: Path) -> None:
+    text = "".join(
+        f"step {n}0 loss: 0.{9 - n}\nTrain error {mean}: 0.65{n}\nDropped the last 80 batches: 0.2{n}\n"
+        for n in range(1, 6)
+    )
+    steps = steps_of(read_log(tmp_path, text))
+    [error] = steps.keys() - {"loss"}
+    assert error.startswith("Train error")
+    assert steps[error] == steps["loss"] == [10, 20, 30, 40, 50]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.log_runs import assert_steps
+from tests.support.log_runs import assert_steps, read_log
 
 N = range(1, 6)
 
@@ -43,3 +43,19 @@ def test_a_metric_above_an_epoch_names_nothing_of_the_next_one(tmp_path: Path) -
 def test_names_of_several_words_are_listed_with_slashes(tmp_path: Path) -> None:
     text = "".join(f"Epoch {n}: train loss / val loss: 1.{n}5 / 2.{n}5\n" for n in N)
     assert_steps(tmp_path, text, {"train loss": [*N], "val loss": [*N]})
+
+
+@pytest.mark.parametrize("prefix", ["", "[{731.py:7} INFO - ", "INFO: "])
+def test_a_loss_of_nothing_but_data_names_the_data_of_the_line_below(prefix: str, tmp_path: Path) -> None:
+    epochs = "".join(f"{prefix}Epoch {n}, objective = 0.9{n}, val = 0.8{n}\n" for n in (1, 2, 3))
+    results = "".join(
+        f"{prefix}{data}: 0.5{n}1\n{prefix}HeadNLL:0.4{n}1 TailNLL:0.1000 Acc:0.9{n}1\n"
+        for n, data in enumerate(("Train", "Val", "Test"))
+    )
+    run = read_log(tmp_path, epochs + results)
+    values = {key.metric: series.value.tolist() for key, series in run.data.series.items()}
+    assert values["Train"] == [0.501]
+    assert values["Acc"] == [0.901]
+    assert (values["val/HeadNLL"], values["val/Acc"]) == ([0.411], [0.911])
+    assert (values["test/TailNLL"], values["test/Acc"]) == ([0.1], [0.921])
+    assert all(not key.labels for key in run.data.series)

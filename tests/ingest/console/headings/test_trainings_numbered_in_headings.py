@@ -87,3 +87,22 @@ LAYERS: dict[str, tuple[str, dict[str, list[int]]]] = {
 def test_an_evaluation_before_each_layer_is_at_the_epoch_0_of_its_training(tmp_path: Path, case: str) -> None:
     text, expected = LAYERS[case]
     assert_steps(tmp_path, OPENING + text, expected)
+
+
+def test_batches_that_are_trained_by_themselves_have_labels_and_results_of_a_run_have_none(
+    tmp_path: Path,
+) -> None:
+    text = "".join(
+        "".join(
+            f"-----run {run} training batch {batch}-----\n"
+            + "".join(f"=> it: {step}, avg. loss: 3.{run}{batch}, acc: 0.5\n" for step in (1, 51, 101))
+            for batch in range(3)
+        )
+        + f"----run {run}----end_acc 0.5{run}----train time 40.5\n"
+        for run in range(2)
+    )
+    labels = ("", "/batch=1", "/batch=2", "/batch=1/run=1", "/batch=2/run=1", "/run=1")
+    steps = {f"{name}{label}": [1, 51, 101] for name in ("avg. loss", "acc") for label in labels}
+    results = ("end_acc/run=0", "end_acc/run=1", "Mean_End_Acc", "Mean_End_Acc 2")
+    text += "----- Mean_End_Acc (0.51, 0.02)-----\n"
+    assert_steps(tmp_path, text, steps | {name: [101] for name in results})

@@ -209,3 +209,17 @@ def test_evaluations_without_a_training_have_lines_of_other_names(tmp_path: Path
 def test_other_numbers_behind_a_metric_are_none_of_its_values(line: str, tmp_path: Path) -> None:
     run = read_log(tmp_path, "".join(line.format(n=n) for n in N))
     assert [key.metric for key in run.data.series] == ["loss"]
+
+
+@pytest.mark.parametrize("frame", ["{}", "------ {} ------"])
+def test_means_with_how_far_they_vary_in_brackets_have_a_value_each(frame: str, tmp_path: Path) -> None:
+    results = frame.format("End_Acc (0.512, nan) Forgetting (0.031, nan) Transfer (-0.204, 0.011)")
+    run = read_log(tmp_path, f"step 100 loss: 1.5\nstep 200 loss: 1.25\n{results}\n")
+    values = {key.metric: series.value.tolist() for key, series in run.data.series.items()}
+    assert values == {
+        "loss": [1.5, 1.25],
+        "End_Acc": [0.512],
+        "Forgetting": [0.031],
+        "Transfer": [-0.204],
+        "Transfer 2": [0.011],
+    }

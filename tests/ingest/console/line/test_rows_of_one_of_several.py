@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.log_runs import assert_steps
+from tests.support.log_runs import assert_steps, read_log, steps_of
 
 N = range(2, 6)
 THREE = range(3)
@@ -179,3 +179,24 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
 def test_each_of_several_has_its_series(case: str, tmp_path: Path) -> None:
     text, expected = CASES[case]
     assert_steps(tmp_path, text, expected)
+
+
+@pytest.mark.parametrize("prefix", ["", "[2026-01-02 10:00:00] ", "INFO - "])
+def test_a_word_in_brackets_names_a_line_within_the_epoch(prefix: str, tmp_path: Path) -> None:
+    text = "".join(
+        f"{prefix}Epoch: [0/2] [{batch}/9] g_err: 0.4{batch}, d_err: 1.3{batch}, loss: 2.1{batch}\n"
+        + f"{prefix}[Sample] g_err: 0.6{batch}, loss: 2.5{batch}\n" * (batch in (2, 5))
+        for batch in range(9)
+    )
+    steps = steps_of(read_log(tmp_path, text))
+    assert steps["sample/loss"] == steps["sample/g_err"] == [2, 5]
+    assert steps["loss"] == steps["g_err"] == [*range(9)]
+
+
+@pytest.mark.parametrize("batches", [[3, 6, 9], [0, 4, 8]])
+def test_a_line_with_a_word_in_brackets_may_have_the_means_where_no_step_of_the_epoch_follows(
+    batches: list[int], tmp_path: Path
+) -> None:
+    lines = "".join(f"Epoch: [0/2] [{batch}/9] loss: 2.1{batch}\n" for batch in batches)
+    steps = steps_of(read_log(tmp_path, f"{lines}[Total] loss: 2.15\n"))
+    assert steps == {"Epoch": batches, "loss": batches, "epoch/loss": batches[-1:]}

@@ -347,3 +347,18 @@ def test_metrics_below_an_epoch_are_of_the_data_in_their_brackets(brackets: str,
         for n in (1, 2, 3)
     )
     assert steps_of(read_log(tmp_path, text)) == {"Loss": [*(1, 2, 3)], "val/Loss": [*(1, 2, 3)]}
+
+
+@pytest.mark.parametrize("listing", ["Summary", "Results", "report", "stats"])
+@pytest.mark.parametrize("epoch", ["Epoch: [{}]", "Epoch: {}", "Epoch {}/3"])
+def test_a_word_for_what_is_printed_of_the_data_may_be_before_the_epoch(
+    listing: str, epoch: str, tmp_path: Path
+) -> None:
+    text = "".join(
+        f"12:00:0{n} run.py INFO {epoch.format(n)} [1/1] Loss 1.{n}\n"
+        f"12:00:1{n} run.py INFO Training {listing} {epoch.format(n)}\tMean loss 1.{n}\n"
+        f"12:00:2{n} run.py INFO Validation {listing} {epoch.format(n)}\tMean WER 5.{n}\n"
+        for n in N
+    )
+    steps = steps_of(read_log(tmp_path, text))
+    assert steps["Mean loss"] == steps["validation/Mean WER"] == [*N]
