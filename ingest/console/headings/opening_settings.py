@@ -8,7 +8,7 @@ name and a number, `margin: 0.2`, where others above the first position are sett
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from holter.ingest.console.dialect import DialectState
@@ -36,6 +36,8 @@ _HYPERPARAMETER = re.compile(
 )
 """Names of what is set for a training, which some programs print as it changes."""
 _LEAST_NAMES = 2
+_LEAST_SHARE = 0.75
+"""Of the names above the first record that come together with the next launch."""
 _LAST_OF_FIRST = 1
 """The number of the first epoch or step of a text, after which most is printed that is printed with each."""
 
@@ -72,7 +74,8 @@ def is_opening_name(line: str, state: DialectState) -> bool:
     if not is_opening:
         if not is_at_left_step(axis) and (position(axis) or 0) <= _LAST_OF_FIRST:
             known.pop(name, None)  # it is printed with each epoch
-        return _are_settings(known) and _comes_again(name, known, axis)
+        comes_with_others = _comes_with_others(name, known, axis)
+        return _are_settings(known) and _comes_again(name, known, axis, is_steady=not comes_with_others)
     if len(known) < _MOST_LINES and _may_be_setting(name):
         axis[_ALONE] = {**known, name: None}
         state["plain lines"] = axis
@@ -106,21 +109,30 @@ def _is_marked(name: str) -> bool:
     return _MARK.search(_SIGNS.sub(" ", name)) is not None
 
 
-def _comes_again(key: str, known: dict[str, int | None], axis: DialectState) -> bool:
+def _comes_with_others(name: str, known: Mapping[str, int | None], axis: DialectState) -> bool:
+    """Whether most of the names came below one another the last time, as those of a launch do."""
+    block = axis.setdefault(_BLOCK, {"at": None, "names": [], "is of launch": False})
+    step = position(axis)
+    if block["at"] != step:
+        block["is of launch"] |= len(block["names"]) >= max(_LEAST_NAMES, _LEAST_SHARE * len(known))
+        block["at"], block["names"] = step, []
+    block["names"] = [*dict.fromkeys((*block["names"], name))]
+    return bool(block["is of launch"])
+
+
+def _comes_again(
+    key: str, known: dict[str, int | None], axis: DialectState, *, is_steady: bool = True
+) -> bool:
     """Whether what was printed above the first record comes again with the next launch.
 
-    What is printed in the first epoch as well, or at a later step than the last time and never next to
-    another of these, is printed as the training continues.
+    What is printed in the first epoch as well is printed as the training continues. So is what `is_steady`,
+    if it is at a later step than the last time.
     """
     if key not in known or _is_in_first_epoch(axis):
         known.pop(key, None)
         return False
     step, last = position(axis), known[key]
-    block = axis.setdefault(_BLOCK, {"names": [], "at": None, "last": ""})
-    if block["at"] == step and block["last"] != key:
-        block["names"] = [*{*block["names"], block["last"], key}]
-    block["at"], block["last"] = step, key
-    if step is not None and last is not None and step > last and key not in block["names"]:
+    if is_steady and step is not None and last is not None and step > last:
         del known[key]
         return False
     known[key] = step

@@ -89,3 +89,12 @@ def test_values_above_the_first_counter_are_no_settings_as_a_rate_is_among_them(
         lines += [f"train loss: {2 / n:.3f}", f"lr: {0.1 / n:.4f}", f"Epoch {n} done"]
     steps = steps_of(read_log(tmp_path, "\n".join(lines) + "\n"))
     assert steps["train loss"] == [*range(1, 6)]
+
+
+def test_two_of_the_settings_that_a_training_prints_now_and_then_are_values(tmp_path: Path) -> None:
+    lines = ["gamma: 0.99", "epsilon: 1.0", "temperature: 2.0", "batch_size: 32"]
+    for n in range(1, 41):
+        lines += [f"epoch {n}: train loss {2 / n:.3f}"]
+        lines += [f"epsilon: {1 - n / 50:.2f}", f"temperature: {2 - n / 40:.2f}"] if n % 10 == 0 else []
+    steps = steps_of(read_log(tmp_path, "\n".join(lines) + "\n"))
+    assert steps["epsilon"] == steps["temperature"] == [20, 30, 40]
