@@ -9,8 +9,9 @@ from holter.ingest.console.headings.training_sections import enter_section, sect
 from holter.ingest.console.line.evaluation_names import metric_name
 from holter.ingest.console.line.line_counters import Counter
 from holter.ingest.console.line.line_words import DATA_SPLIT
+from holter.ingest.console.plain.metrics_of_epoch import parse_metrics_of_epoch
 from holter.ingest.console.plain.plain_line import axis_state, parse_plain_line
-from holter.ingest.console.text.values import parse_numbers
+from holter.ingest.console.text.values import parse_number, parse_numbers
 
 _KERAS_EPOCH = re.compile(r"^\s*Epoch (\d+)/(\d+)\s*$")
 _AROUND_EPOCHS = re.compile(r"(?i)\s*epoch \d+/\d+ ")
@@ -27,6 +28,8 @@ _PARTS = 4
 """Parts of a long epoch at the ends of which its values are shown."""
 _BETWEEN = re.compile(r" - |(?<=[\d%])[ ,;|]{1,4}(?=[A-Za-z_][\w ]{0,40}: )")
 """What is between two values; programs that draw such bars themselves use other signs than Keras."""
+_NUMBER_AHEAD = re.compile(r"[-+]?\d[\d.]{0,20}(?:e[-+]?\d{1,3})?[ \t]{0,8}(?=[A-Za-z])")
+"""A value right before a message that the program prints without a line end between: `0.5Eval: mAP 0.4`."""
 _KERAS = re.compile(
     r"(?<!\d)(?P<at>\d++)/(?P<total>\d++) (?:\[=*+>?\.*+\]|━++)?\s{0,20}-? (?:.{0,60}?- )??"
     r"(?P<values>(?!ETA|\d)\w+(?: \w+){0,2}: .*)$"
@@ -94,7 +97,8 @@ def _bar(line: str, state: DialectState) -> LineResult:
         state["unheaded"] = True
     if "epoch" not in state:
         return None
-    values = _parse_values(match["values"])
+    printed, message = _without_message(match["values"])
+    values = _parse_values(printed)
     stated = DATA_SPLIT.search(text, 0, match.start())  # `Validation 10/10 [====] - loss: 1.2`
     split = "" if stated is None else (stated[2] or "").lower()
     if split or state["total"] not in (None, match["total"]):
@@ -106,7 +110,25 @@ def _bar(line: str, state: DialectState) -> LineResult:
     new = values if values.keys() - {*state["told"]} else {}
     state["told"] += [*new]
     axis["step"] = state["epoch"]
-    return LineValues(state["epoch"], new, labels=section_labels(axis))
+    of_epoch = LineValues(state["epoch"], new, labels=section_labels(axis))
+    if not message:
+        return of_epoch
+    behind = parse_plain_line(message, state) or parse_metrics_of_epoch(message, state)
+    return [of_epoch, *(behind if isinstance(behind, list) else [behind] if behind else [])]
+
+
+def _without_message(text: str) -> tuple[str, str]:
+    """The values of a bar and what is printed behind them, from the first that is no number on."""
+    text, position = text.strip(), 0
+    for piece in _BETWEEN.split(text):
+        start = text.index(piece, position)
+        name, _, value = piece.partition(": ")
+        position = start + len(piece)
+        if parse_number(value) is None:
+            ahead = _NUMBER_AHEAD.match(value)
+            begin = start + len(name) + len(": ") + ahead.end() if ahead is not None else start
+            return text[:begin].rstrip(" -,;|"), text[begin:]
+    return text, ""
 
 
 def _running(match: re.Match[str], text: str, state: DialectState) -> LineValues | None:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from holter.ingest.console.dialect import DialectState, LineKind, LineResult, LineValues
+from holter.ingest.console.headings.opening_settings import is_opening_name
 from holter.ingest.console.headings.qualified_names import qualified, with_values_again
 from holter.ingest.console.headings.settings_in_blocks import (
     is_in_settings,
@@ -18,7 +19,7 @@ from holter.ingest.console.headings.settings_in_blocks import (
     note_settings_above,
 )
 from holter.ingest.console.headings.subjects_above import labels_below, subject_labels
-from holter.ingest.console.headings.training_sections import section_labels
+from holter.ingest.console.headings.training_sections import note_setting, section_labels
 from holter.ingest.console.line.cached_shapes import shape_of_line
 from holter.ingest.console.line.evaluation_names import best_of, name_of_best, name_of_mean
 from holter.ingest.console.line.line_settings import is_learning_rate, is_of_model, is_setting
@@ -214,6 +215,9 @@ def or_recurring(kind: LineKind) -> LineKind:
     """A kind whose lines may recur where it reads nothing from them."""
 
     def parse(line: str, state: DialectState) -> LineResult:
+        if is_opening_name(line, state):
+            note_setting(line, state)
+            return None
         if kind.in_blocks and is_in_settings(line, state):
             return None
         found = kind.parse(line, state)
@@ -245,7 +249,7 @@ RECURRING_LINES = LineKind(
         # `Match percent 49%`; how much of something else is done is stated so, too
         rb"|(?i:percent(?:age)?|rate|ratio|share)[ \t]{1,20}\d{1,3}%[ \t\r]{0,8}$"
     ),
-    parse=_recurring,
+    parse=lambda line, state: None if is_opening_name(line, state) else _recurring(line, state),
     any_program=True,
 )
 """Lines with named numbers that nothing else has read."""

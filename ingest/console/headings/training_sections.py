@@ -117,8 +117,8 @@ _GO_ON = (_IN_TURN, "stage")
 """What is trained in turn with others, and continues later."""
 _ANNOUNCED = ("announced", "heading")
 """What lines have stated of the steps below them."""
-_OF_ALL = ("round",)
-"""What is known of all that are trained in turn."""
+_OF_ALL = ("round", "opening settings", "opening names", "opening block")
+"""What is known of all trainings of a launch."""
 _GLOBAL = re.compile(r"(?i)(?<![a-z])(?:global|server|federated|aggregated)(?![a-z])")
 _REPEATED = ("fold", "seed", "trial", "experiment", "repetition", "repeat", "replicate", "split")
 """What is done again from the beginning, unlike one of several tasks or clients."""

@@ -15,6 +15,7 @@ from itertools import takewhile
 from typing import Any
 
 from holter.ingest.console.dialect import DialectState
+from holter.ingest.console.headings.opening_settings import is_among_opening_names
 from holter.ingest.console.line.changed_rates import changed_rate
 from holter.ingest.console.line.data_names import is_of_evaluation
 from holter.ingest.console.line.line_counters import Counter
@@ -320,6 +321,10 @@ def _as_steps(template: int, rows: Sequence[Any], before: int, state: DialectSta
 
 def _keep(known: KnownLine, place: LineAbove, state: DialectState) -> None:
     """Keep a line above the first counter, one of the last ones."""
+    axis = known_axis(state)
+    if is_among_opening_names(place.message, axis):
+        _forget_settings(state, axis)
+        return
     is_kept = is_measured(known.shape) or not known.has_numbers
     if (
         not ((is_kept and _may_hold_values(known, place)) or changed_rate(place.message))
@@ -335,6 +340,14 @@ def _keep(known: KnownLine, place: LineAbove, state: DialectState) -> None:
     if len(lines) > _MOST_LINES:
         above["dropped"] = above.get("dropped", 0) + (lines[0][0] == known.template)
         del lines[0]
+
+
+def _forget_settings(state: DialectState, axis: DialectState) -> None:
+    """Forget the lines above the first counter that are settings, as one below them has shown."""
+    lines = state.get("above", {}).get("lines", [])
+    lines[:] = [each for each in lines if not is_among_opening_names(LineAbove(*each[1]).message, axis)]
+    if not lines:
+        state.pop("above", None)
 
 
 def _may_hold_values(known: KnownLine, place: LineAbove) -> bool:

@@ -114,8 +114,8 @@ def forget_position(state: DialectState) -> None:
         EVALUATES_ALONE,
     ):
         state.pop(name, None)
-    if "opening settings" in state:
-        state["opening settings"] = dict.fromkeys(state["opening settings"])
+    for name in {"opening settings", "opening names"} & state.keys():
+        state[name] = dict.fromkeys(state[name])
     note_left(state)
     forget_unit(state)
     forget_round(state)
