@@ -9,6 +9,7 @@ from math import nan
 
 from holter.ingest import step_columns
 from holter.ingest.console.line.line_words import STOP_WORDS
+from holter.ingest.console.writers.repeated_rows import MOST_REPEATS
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.offline.bare_rows import BETWEEN_COLUMNS
 from holter.ingest.offline.counted_lines import (
@@ -178,8 +179,7 @@ def _counted_columns(rows: Cells, name: str, stated: Sequence[str]) -> Cells:
     if is_step or counts_evenly([row[0] for row in rows], *((_LEAST_EVEN,) if is_named else ())):
         return [["step", *([name] if is_named else names[1:])], *rows]
     if len(names) == LEAST_COLUMNS and not stated and are_measured([row[1:] for row in rows]):
-        columns = [*zip(*rows, strict=True)]
-        return [["step", name if is_named else names[1]], *rows] if counts_with_repeats(columns, 0) else []
+        return _rows_of_counts(rows, name if is_named else names[1])
     if len(names) <= LEAST_COLUMNS or not all(row[1].isdecimal() for row in rows):
         return []
     steps = steps_within([(int(row[0]), int(row[1])) for row in rows])
@@ -189,6 +189,19 @@ def _counted_columns(rows: Cells, name: str, stated: Sequence[str]) -> Cells:
         ["step", "epoch", *names[2:]],
         *([str(step), row[0], *row[2:]] for step, row in zip(steps, rows, strict=True)),
     ]
+
+
+def _rows_of_counts(rows: Cells, name: str) -> Cells:
+    """The table of a count and a value with several rows of most counts; nothing if it does not count.
+
+    Such rows are those of processes, as long as a text may have so many: else they are counted within epochs.
+    """
+    columns = [*zip(*rows, strict=True)]
+    if not counts_with_repeats(columns, 0):
+        return []
+    if len(rows) <= MOST_REPEATS * len({*columns[0]}):
+        return [["step", name], *rows]
+    return [["step", "epoch", name], *([str(number), *row] for number, row in enumerate(rows))]
 
 
 def named_columns(rows: Cells, name: str, stated: Sequence[str]) -> Cells:

@@ -68,6 +68,8 @@ _LEAST_FRACTIONS = 0.9
 """Of the numbers without a name that have one: whole numbers may be anything."""
 _LEAST_IN_TURN = 0.9
 """Rows of another form for each row of the lead, where both are printed in turn."""
+_FARTHEST = 100
+"""Lines between the names of columns and the first row."""
 _MOST_WORDS = 3
 """Words that tell names apart."""
 
@@ -404,13 +406,28 @@ def _words_before(table: _Table, index: int) -> list[str]:
 def _names_above(lines: Sequence[str], first: int, count: int) -> dict[int, str]:
     """The names of the numbers of a row that the line above it states, or the one above a rule.
 
+    Further above, that is a line whose first name is one of what counts, with a metric among the others.
+    """
+    row, nearest = lines[first].rstrip(), max(first - 1, 0)
+    if first > 1 and lines[nearest] and not any(map(str.isalnum, lines[nearest])):
+        nearest -= 1
+    if names := _names_of_line(lines[nearest], row, count):
+        return names
+    for above in reversed(lines[max(nearest - _FARTHEST, 0) : nearest]):
+        names = _names_of_line(above, row, count)
+        stated = [*names.values()]
+        if stated and counts(stated[0]) and any(map(is_metric_name, stated[1:])):
+            return names
+    return {}
+
+
+def _names_of_line(above: str, row: str, count: int) -> dict[int, str]:
+    """The names of the numbers of a row that a line above it states; none if it is no line of names.
+
     They are as many as the cells of the row, but for what both lines begin with, for a last column of
     remarks, which begins behind the row, and for a first one of what the row is of: data, or anything with a
     name above. Words with nothing but blanks between are names if one is known.
     """
-    row, above = lines[first].rstrip(), lines[max(first - 1, 0)]
-    if first > 1 and above and not any(map(str.isalnum, above)):
-        above = lines[first - 2]
     above = _BEFORE_LIST.sub("", above, count=1)
     for of_cells in (_BETWEEN_BARS,) if "|" in row else (_BETWEEN_COLUMNS, _BETWEEN_SIGNS, _SPACES):
         for of_names in (of_cells, *_BETWEEN_NAMES):

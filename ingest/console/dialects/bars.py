@@ -411,7 +411,10 @@ _FRACTION_BEFORE_BAR = rb"(?:^|[ :=(|\r])-?\d+\.\d+(?:[eE][-+]?\d+)?(?:[^\r\n\w/
 DIALECT = ConsoleDialect(
     name="progress-bars",
     signature=LinearPattern(
-        rb"(?m)(?:\||\d%) *\d+/\d+ \[\d[^\]\n]{0,200}?" + _NAMED_NUMBER + rb"|\d\|\d+\|Loss: [\d.]+:"
+        # the end of a terminal's line may be within a bar
+        rb"(?m)(?:\||\d%) *\d+/\d+ \[\d[^\]\n]{0,200}?(?:\n[^\[\]\n]{0,200}?)?"
+        + _NAMED_NUMBER
+        + rb"|\d\|\d+\|Loss: [\d.]+:"
         rb"|[#\x88 ]\| {0,4}\(\d{1,9}/\d{1,9}\) [^\n]{0,200}?[Ll]oss: [-+.]?\d|"
         + alive_bars.SIGNATURE
         + rb"[^\n]{0,100}?[=:] ?[-+.]?\d|"

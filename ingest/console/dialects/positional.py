@@ -6,6 +6,7 @@ The numbers stand before their names, without any or with one letter each, or th
 from __future__ import annotations
 
 import re
+from math import isnan
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
 from holter.ingest.console.dialects.flower_history import HISTORY
@@ -18,9 +19,16 @@ from holter.ingest.console.steps.step_axis import note_heading, position, traini
 from holter.ingest.console.text.values import parse_number, parse_numbers, parse_time
 
 _DARKNET = re.compile(
-    r"^\s*(\d{1,12}): (?P<loss>[-+.\w]{1,30}), (?P<avg_loss>[-+.\w]{1,30}) avg(?: loss)?, "
+    r"^\s*(\d{1,12})(?:, (?P<epoch>\d{1,9}\.\d{1,9}))?: "
+    r"(?P<loss>[-+.\w]{1,30}), (?P<avg_loss>[-+.\w]{1,30}) avg(?: loss)?, "
     r"(?P<rate>[-+.\w]{1,30}) rate, (?P<seconds>[-+.\w]{1,30}) seconds, (?P<images>\d{1,15}) images"
 )
+_REGION = re.compile(
+    r"(?P<part>Region(?: \d{1,4})?|Detection) (?P<figures>Avg \(?IOU: .{1,400}?)(?:, {1,4}count:.{0,400})?$"
+)
+_FIGURE = re.compile(r"(?:^|, )((?:Avg )?\(?[.\w][\w ]{0,20}): (-?[\d.]{1,20}|-?nan)\)?(?=,|$)")
+_MOST_FIGURES = 64
+"""Figures of all regions of a batch."""
 _TACOTRON = re.compile(
     r"\bTrain loss (\d{1,12}) (?P<loss>[-+.\w]{1,30}) Grad Norm (?P<grad_norm>[-+.\w]{1,30})"
     r"(?: (?P<seconds>[\d.]{1,30})s/it)?"
@@ -141,9 +149,33 @@ def _costs(text: str, data: str) -> dict[str, float]:
     )
 
 
+def _region(line: str, state: DialectState) -> None:
+    """Add figures of a part of a batch: `Region 82 Avg IOU: 0.5, Class: 0.9, .5R: 0.6,  count: 4`.
+
+    The line of the batch follows all of its parts, each of which has a line for each region.
+    """
+    match, figures = _REGION.search(line), state.setdefault("regions", {})
+    if match is None:
+        return
+    for name, text in _FIGURE.findall(match["figures"]):
+        key = f"{match['part']}/{name.replace('(', '')}"
+        value = parse_number(text)
+        if value is None or isnan(value) or (key not in figures and len(figures) >= _MOST_FIGURES):
+            continue  # no object was in this part
+        total, count = figures.get(key, (0.0, 0))
+        figures[key] = [total + value, count + 1]
+
+
 def _darknet(line: str, state: DialectState) -> LineValues | None:
-    """`12: 812.34, 805.1 avg, 0.001 rate, 3.4 seconds, 768 images`; `images` counts all so far."""
-    return _values(_DARKNET, line)
+    """`12: 812.34, 805.1 avg, 0.001 rate, 3.4 seconds, 768 images`; `images` counts all so far.
+
+    With the means of the regions above.
+    """
+    found, figures = _values(_DARKNET, line), state.pop("regions", {})
+    if found is None:
+        return None
+    means = {name: total / count for name, (total, count) in figures.items()}
+    return found._replace(values={**found.values, **means})
 
 
 def _tacotron(line: str, state: DialectState) -> LineValues | None:
@@ -224,6 +256,7 @@ _STEP_AND_RATE = re.compile(r":\[(\d{1,12}), (\d{1,4}\.?\d{0,20}(?:e-\d{1,3})?)\
 _STEP_AND_RATE_BYTES = re.compile(rb"[a-z]:\[\d{1,12}, (?:0\.0|\d\.\d{1,20}e-|\de-)[\de-]{1,20}\]")
 _LIST_BYTES = re.compile(rb"\[(?:-?\d{1,12}\.[\de+-]{1,24}, ){1,40}\d{1,12}, \d{1,4}\.?[\de-]{1,24}\]")
 _DARKNET_BYTES = re.compile(rb" avg(?: loss)?, [-+.\w]{1,30} rate, [\d.]{1,30} seconds, \d{1,15} images")
+_REGION_BYTES = re.compile(rb"(?:Region(?: \d{1,4})?|Detection) Avg \(?IOU: ")
 _TACOTRON_BYTES = re.compile(rb"Train loss \d{1,12} [-+.\w]{1,30} Grad Norm ")
 _VALIDATION_BYTES = re.compile(rb"Validation loss \d{1,12}: ")
 _TUTORIAL_BYTES = re.compile(rb"\dm \d{1,2}s (?:\(- \d{1,5}m \d{1,2}s\) )?\(\d{1,12} \d{1,3}%\) [-\d.a-z]")
@@ -258,6 +291,7 @@ DIALECT = ConsoleDialect(
     kinds=(
         # its step looks like the prefix of a task
         LineKind(pattern=_DARKNET_BYTES, parse=_darknet, with_prefixes=True, job_wide=True),
+        LineKind(pattern=_REGION_BYTES, parse=_region, job_wide=True, collects=True),
         *(LineKind(pattern=pattern, parse=parse) for pattern, parse in _PARSERS.items()),
         LineKind(pattern=_TESTS_BYTES, parse=_tests),
         LineKind(pattern=_COSTS_BYTES, parse=_costs_of_test),

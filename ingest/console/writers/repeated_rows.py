@@ -24,7 +24,7 @@ REPEAT = "repeat"
 """The name of the label."""
 _MOST_KINDS = 256
 """Kinds of rows, by their labels and the names of their values, that are looked at."""
-_MOST_REPEATS = 32
+MOST_REPEATS = 32
 """Rows of a step that are distinguished; more replace the last of these."""
 
 _Kind = tuple[Labels, tuple[str, ...]]
@@ -139,7 +139,7 @@ class RepeatedRows:
                 or _are_same(values, last.values)
                 or _has_own_steps(row.labels)
             ):
-                last.number = min(last.number + 1, _MOST_REPEATS)
+                last.number = min(last.number + 1, MOST_REPEATS)
                 last.highest = max(last.highest, last.number)
             last.values, last.is_provisional = values, row.is_provisional
             yield row, last.number, last

@@ -94,3 +94,14 @@ def test_rows_behind_a_logger_and_columns_without_a_header_are_guessed(tmp_path:
     (report,) = explain_files(file)
     assert report.is_guessed
     assert (report.first_step, report.last_step) == (0, 8)
+
+
+@pytest.mark.parametrize(("rows", "expected"), [(3, {"column 2": 7}), (40, {"epoch": 280, "column 2": 280})])
+def test_many_rows_of_each_count_are_counted_within_it(
+    tmp_path: Path, rows: int, expected: dict[str, int]
+) -> None:
+    text = "".join(f"{10 * n},{2 / (n + row / 50):.5f}\n" for n in range(1, 8) for row in range(rows))
+    run = read_log(tmp_path, text, "numbers.txt")
+    points = {key.metric: series.step.tolist() for key, series in run.data.series.items() if not key.labels}
+    assert {name: len(steps) for name, steps in points.items()} == expected
+    assert rows == 3 or points["column 2"] == [*range(280)]

@@ -52,6 +52,14 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         {name: _TWENTY for name in ("L1", "L2")}
         | {f"val {model}{name}": _TWENTY for model in ("oak", "elm") for name in (" L1", "/L2")},
     ),
+    "names of columns far above the first row": (
+        "Epoch Loss Acc\nloading data\nwarming up\n" + "".join(f"{n} 1.{n} 0.{n}\nsaved\n" for n in N),
+        {"Loss": _TWENTY, "Acc": _TWENTY},
+    ),
+    "words of a sentence far above the first row": (
+        "we train loss\nloading data\n" + "".join(f"{n} 1.{n} 0.{n}\nsaved\n" for n in N),
+        {"column 2": _TWENTY, "column 3": _TWENTY},
+    ),
     "evaluations that count as the training does, unevenly": (
         "".join(
             f"[{n // 5}/4] {n}00), Loss: 0.{99 - n}, mAP 5{n % 10}.5%\n"
