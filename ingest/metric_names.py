@@ -12,7 +12,7 @@ _METRIC = re.compile(
     r"|psnr|ssim|fid|bp[bcd]\b|elbo|logloss|score|rmse|recall|precision|\bhits?(?:@|_?\d{1,3}(?![a-z\d]))|(?<![a-z\d])(?:hr|[pr]|map|rank-?)@?(?<=[@k-])[1-9]\d{0,3}(?!\d)|(?<![a-z\d])mrr(?![a-z\d])|(?<![a-z\d])cer(?![a-z\d])|(?<![a-z\d])wer(?![a-z\d])|(?<![a-z])top[\W_]?\d"
     r"|likelihood|mlm|mape|(?<![a-z\d])r(?:2|[\s_-]?squared?)(?![a-z\d])|(?<![a-z\d])mcc(?![a-z\d])|kappa|jaccard|fitness|sensitivity|specificity|hausdorff|(?<![a-z\d])hd95(?![a-z\d])|lpips|rouge"
     r"|(?:^|(?<!clip)[\s.])grads?$|(?:^|(?<!clip)[\s_.])gradients?$"
-    r"|cider|meteor|pesq|stoi|(?<![a-z\d])si-?s[dn]ri?(?![a-z\d])|(?<![a-z\d])s[dn]ri?(?![a-z\d])|mpjpe|pearson|spearman|(?<![a-z\d])eer(?![a-z\d])|\bl[12]\b|ndcg|(?:^|(?:mean|avg)[\s_])(?-i:R)$"
+    r"|corrcoef|correlation|cider|meteor|pesq|stoi|(?<![a-z\d])si-?s[dn]ri?(?![a-z\d])|(?<![a-z\d])s[dn]ri?(?![a-z\d])|mpjpe|pearson|spearman|(?<![a-z\d])eer(?![a-z\d])|\bl[12]\b|ndcg|(?:^|(?:mean|avg)[\s_])(?-i:R)$"
     r"|\b(?:win|success)[\s_-]?(?:rate|ratio)|silhouette|brier|deviance|abs.?rel|f-measure|(?<![a-z\d])nmi(?![a-z\d])"
     r"|\blearn\b|\b(?:sec|samples?|tokens?|images?)/\w|^[23]d$"
 )

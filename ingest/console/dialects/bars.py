@@ -35,6 +35,8 @@ _OWN_STEP = re.compile(r"(?i)step['\"]?[=:]")
 _STATED_EPOCH = re.compile(r"(?i), {0,2}epochs?=\d[\d.]{0,12}")
 _WORD = re.compile(r"[_/. -]")
 
+_MOST_CLIENTS = 1024
+"""Clients with bars of their own."""
 _MOST_NAMES = 64
 """Names of values in the bars of a training that are looked at."""
 _MOST_AROUND, _NOT_AROUND = 8, -2
@@ -66,11 +68,27 @@ def _bar(line: str, state: DialectState) -> LineResult:
         last, state["announced by"] = state.get("announced by"), bar.description
         is_heading = Counter.EPOCH in bar.counts and bar.description != last
         return parse_plain_line(line, state) if is_heading else None
+    if bar.client:
+        return _of_client(bar, state)
     if bar.counts_epochs:
         return _end_of_epoch(bar, state)
     if (of_epochs := _around(bar, state)) is not None:
         return of_epochs
     return _evaluation(bar, split, state) if split else _training(bar, state)
+
+
+def _of_client(bar: Bar, state: DialectState) -> list[LineValues]:
+    """The values of the bar of a client, whose steps are its own: those of each of its bars go on."""
+    clients: dict[str, DialectState] = state.setdefault("clients", {})
+    if bar.client not in clients and len(clients) >= _MOST_CLIENTS:
+        return []
+    own = clients.setdefault(bar.client, {})
+    split = _split_of(bar, own)
+    return _with_client(bar.client, _evaluation(bar, split, own) if split else _training(bar, own))
+
+
+def _with_client(client: str, found: Sequence[LineValues]) -> list[LineValues]:
+    return [item._replace(labels=labels_of({**dict(item.labels or ()), "client": client})) for item in found]
 
 
 def _is_drawn_last(bar: Bar, state: DialectState) -> bool:
@@ -99,6 +117,8 @@ def _release_all(state: DialectState) -> list[LineValues]:
     A bar that was no longer drawn when later lines were printed is apart from these, whose steps are beyond.
     """
     last, drawn, waiting = int(axis_state(state).get("step", 0)), _drawn_last(state), _release(state)
+    for client, own in state.get("clients", {}).items():
+        waiting += _with_client(client, _release(own))
     if not drawn or drawn[0].step >= last:
         return [*drawn, *waiting]
     labels = labels_of({**dict(drawn[0].labels or ()), **_DRAWN})
@@ -302,6 +322,7 @@ def _note_version(version: str | None, state: DialectState) -> list[LineValues]:
 def _begin_launch(state: DialectState) -> None:
     """Forget the bars and the Trainers of the launch before."""
     begin_training_of_bars(state)
+    state.pop("clients", None)
     state.pop("version", None)
     state.pop("trainer", None)
 

@@ -168,6 +168,7 @@ _POSITION = LinearPattern(
     rb"|\bepoch\.\d{1,6}[ :,\])|]|\bepoch_\d{1,6}:|\b(?:step|iter)_\d{1,9}: {0,4}[a-z]"
     rb"|(?:" + ALL_DATA.encode() + rb")[ _]loss \[\d{1,9}\](?::| =) [-+]?\d"
     rb"|^[ \t]{0,8}(?:after )?\d{1,9} (?:epoch|iteration|iter|(?:global[_ ])?step|episode|round)s?[ ,:|-]"
+    rb"|^(?:[^\n]{0,60}[\])>:-] )?the \d{1,9} commun[a-z]{0,3}ation [a-z]"
     rb"|\d(?:st|nd|rd|th) (?:epoch|iteration|step|(?:mini-?)?batch)|"
     + _NUMBER_AHEAD
     + rb"|"

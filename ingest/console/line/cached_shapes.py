@@ -56,6 +56,7 @@ def _shape_behind(numbers: int, text: str, texts: tuple[str, ...], measured: fro
             for field in shape.counters
         ),
         metrics=tuple(replace(field, index=field.index + numbers) for field in shape.metrics),
+        code=shape.code + numbers * (shape.code >= 0),
         row=None if shape.row is None else replace(shape.row, index=shape.row.index + numbers),
     )
 

@@ -40,6 +40,8 @@ _ROW_BEHIND = re.compile(r"(?i) {1,3}(horizon|class|client|fold|dataset|domain|a
 """What distinguishes rows, behind its number at the beginning of a line: `| 3 Horizon | MAE: 2.5`."""
 _BEFORE_COUNTED = frozenset({"", "after"})
 _THE = re.compile(r"(?i)(?:(?:^|\s)the|^[^\w\n]{0,40}) {0,2}$")
+_OF_COMMUNICATION = re.compile(r"(?i)(?= commun\w{0,3}ation [A-Za-z])(?: commun\w{0,3}ation round)?")
+"""What is behind the number of a round of communication: `The 3 communication accuracy: 0.5`."""
 _COUNTED_IN_BRACKETS = re.compile(r" (ep|episode|step|iter|epoch|update)s?(?=\])")
 """The same in brackets: `[  1000 steps] reward=0.5`."""
 _NAME_BEHIND = re.compile(r"\] (?!(?i:epoch|step|iter(?:ation)?|round|episode)\b)[A-Za-z_]\w{0,60}[=: ]")
@@ -93,6 +95,8 @@ def _counted_behind(
         return NumberName(next(filter(None, counted.groups())), True, before), end
     if _AFTER.search(text) is not None and (counted := _COUNTED_AFTER.match(after)) is not None:
         return NumberName(counted[1].lower().removeprefix("time"), True, text), counted.end()
+    if not index and _THE.search(text) is not None and (of := _OF_COMMUNICATION.match(after)) is not None:
+        return NumberName("round", True, before), of.end()
     counted = _COUNTED_AT_END.match(after) if index + 2 == len(texts) and not named.name else None
     if counted is not None and _THE.search(text) is not None:
         return NumberName(counted[1], True, before), 0

@@ -247,6 +247,7 @@ def is_batch_of_epoch(field: NumberField, counters: list[CounterField], texts: t
     if not field.name:
         return field.bracketed and texts[field.index + 1].startswith("%)]")
     is_counted = field.total_index >= 0 and (field.marked or field.bracketed or field.clean)
+    is_counted &= not field.before.endswith("#")  # `Epoch 3 #moves: 20/40`, how many there were
     is_count = field.english.lower().split()[-1] not in _COUNT_OTHERS
     return is_counted and is_count and not is_metric_name(field.name)
 

@@ -26,6 +26,8 @@ _SIGNS = (
     ),
 )
 """What settings have in them, and how often no record has it."""
+_WORD_AS_VALUE = re.compile(r"(?<![\w.])[A-Za-z]\w{0,30}[:=] ?[A-Za-z][\w.-]{0,60}(?=[ ,;|]|$)")
+_LEAST_WORDS = 2
 _PER_STEP = ("/iter", "/step", "/batch", "/epoch")
 _MANY_SETTINGS = 4
 """Names of settings from which on a metric among four names is one, too: `iou=0.7`."""
@@ -73,6 +75,15 @@ def is_settings(texts: Sequence[str], before: int, names: Sequence[str], *, is_a
     if any(sum(len(sign.findall(text)) for text in texts) >= least for sign, least in _SIGNS):
         return True
     return _are_settings(names, is_amount=is_amount)
+
+
+def are_settings_of(texts: Sequence[str], names: Sequence[str]) -> bool:
+    """Whether a line that begins with a number states settings of it: `[7] optim:adam net:mlp lr:0.1`.
+
+    Two words are values, and nothing else than rates is measured.
+    """
+    words = sum(len(_WORD_AS_VALUE.findall(text)) for text in texts)
+    return words >= _LEAST_WORDS and not any(is_metric_name(name) and not is_setting(name) for name in names)
 
 
 def _are_settings(names: Sequence[str], *, is_amount: bool) -> bool:

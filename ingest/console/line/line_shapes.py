@@ -65,6 +65,8 @@ class LineShape:
     """What the line is about, if it is one of several: `Class 0: acc 0.5`."""
     about: tuple[str, str] | None = None
     """The same in words: `dataset: CIFAR, dice: 0.8`."""
+    code: int = -1
+    """The index of a number in brackets before its epoch, which may be a code: `[035420][Epoch 1/9]`."""
     may_recur: bool = False
     """It is no record by itself, but begins with what it counts and has signs between names and numbers."""
     is_settings: bool = False

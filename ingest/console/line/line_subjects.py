@@ -36,9 +36,9 @@ _RUN = re.compile(r"(?i)(?:^|[\]>:-] {1,4}|\s)(run|experiment) ?[:=] ?([a-z][^|\
 _TAG = re.compile(
     r"\s{0,4}\[(?![^\]]*\b(?i:best|new|saved?|checkpoint|ckpt|improved)\b)"  # of any training
     r"(?!(?i:info|debug|warn|error|main|train|eval|val|test|epoch|step|iter|rank|gpu|worker|node))"
-    r"([A-Za-z][\w .+-]{1,40})\][ :|-]{1,4}(?i:epoch|episode|step|iter|round|ep\b)"
+    r"([A-Za-z][\w .+-]{1,40})\](?:[ :|-]{1,4}|[ :|-]{0,4}\[)(?i:epoch|episode|step|iter|round|ep\b)"
 )
-"""A name in brackets before what a line counts: `[DQN s0] Episode 10 | reward: 5.2`."""
+"""A name in brackets before what a line counts: `[DQN s0] Episode 10 | reward: 5.2`, `[oak][Epoch 1/9]`."""
 _NUMBERED = re.compile(
     r"(?i)[^\w\n]{0,12}(client)[_-]?(\d{1,6})\b[\])]?"
     rf"(?=\s{{0,8}}(?:[:|=>-]|$)|\s{{1,8}}(?:{ALL_DATA}|(?:local )?epoch)\b)"
@@ -70,7 +70,7 @@ def subject_of(texts: tuple[str, ...]) -> tuple[str, str] | None:
         return ("client", member[1])
     if (training := _TRAINING.match(texts[0])) is not None and not _is_again(training[1], texts):
         return (training[1].lower(), str(int(training[2])))
-    if (tag := _TAG.match(texts[0])) is not None:
+    if (tag := _TAG.match(texts[0])) is not None and DATA_SPLIT.search(tag[1]) is None:
         return ("training", tag[1])
     if (logger := logger_line(texts)) is not None:
         return ("logger", logger.tag)

@@ -59,7 +59,8 @@ ROUNDS = OF_SEVERAL | {"episode", "game", "round", "generation"}
 QUALIFIERS = frozenset(
     {"global", "train", "training", "current", "cur", "this", "optimizer", "optim", "opt", "gradient", "grad",
      "num", "data", "number", "total", "trainer", "eval", "evaluation", "val", "valid", "validation", "test",
-     "env", "mini", "batch", "learning", "at", "after", "end", "of", "consumed", "seen", "update", "learner",
+     "env", "mini", "batch", "learning", "at", "in", "on", "for", "after", "end", "of", "consumed", "seen",
+     "update", "learner",
      "policy", "runtime", "completed", "finished", "done", "running", "start", "started", "starting", "begin",
      "beginning", "entering", "online", "local", "trained",
      "federated", "communication", "comm", "fl"}

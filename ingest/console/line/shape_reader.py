@@ -10,6 +10,7 @@ import re
 from dataclasses import replace
 from zlib import crc32
 
+from holter.ingest.console.line.codes_ahead import code_ahead
 from holter.ingest.console.line.data_names import is_of_evaluation, names_data
 from holter.ingest.console.line.episode_lengths import (
     REWARD,
@@ -43,7 +44,13 @@ from holter.ingest.console.line.line_counters import (
 from holter.ingest.console.line.line_data import data_ahead, data_before, data_behind, is_summary
 from holter.ingest.console.line.line_fields import number_fields
 from holter.ingest.console.line.line_metrics import LineMetrics, is_named_as_time, names_of
-from holter.ingest.console.line.line_settings import has_settings, is_of_model, is_setting, is_settings
+from holter.ingest.console.line.line_settings import (
+    are_settings_of,
+    has_settings,
+    is_of_model,
+    is_setting,
+    is_settings,
+)
 from holter.ingest.console.line.line_shapes import (
     LineShape,
     MetricField,
@@ -158,7 +165,15 @@ class ShapeReader:
             self._texts, first + 1, names_of(self._metrics), is_amount=is_amount
         ):
             return _SETTINGS  # `Epochs: 25, Iters: 4675` are some, too
+        if self._begins_with_number and are_settings_of(self._texts, names_of(self._metrics)):
+            return _SETTINGS
         return NO_NUMBERS if self._is_position_of_other() else self._shape()
+
+    @property
+    def _begins_with_number(self) -> bool:
+        """Whether a number alone in brackets, without a total, is all that looks like a count."""
+        is_first = [(each.index, each.total_index) for each in self._counters] == [(0, -1)]
+        return is_first and self._texts[0].strip() == "[" and self._texts[1].startswith("]")
 
     def _skip(self, field: NumberField) -> bool:
         """Note the data that the text before a number is about; whether the number itself is nothing."""
@@ -484,6 +499,7 @@ class ShapeReader:
             data_ahead=data_ahead(counters, metrics) if is_record and not split else "",
             row=self._row,
             about=about,
+            code=code_ahead(texts, counters),
             may_recur=not (is_record or split) and self._may_recur(names),
             is_bar=_BAR_WITHOUT_TOTAL in texts,
             may_be_late=bool(split)

@@ -51,6 +51,10 @@ _COUNTS_EPOCHS = re.compile(r"(?i)\bepochs?\W{0,4}$")
 _EPOCH_AHEAD = re.compile(r"^\s*(\d{1,9})/(\d{1,9}) \* Epoch \(")
 """The epoch before a bar of Catalyst: `3/10 * Epoch (train): 100% 391/391`."""
 _NAMES_STEPS = re.compile(r"(?i)step|iter|update")
+_CLIENT = re.compile(
+    r"(?i)(?<!\w)(?:local )?(?:client|pari?ticipant|party)[ _#-]{0,2}(?P<number>\d{1,6})(?![\w/.])"
+)
+"""One of those that take part in a round, whose bar it is: `Local participant 3 loss = 0.5:  33%|`."""
 _NUMBER_ALONE = re.compile(r"\s*-?\d{1,9}\.\d{1,20}(?:e-?\d{1,3})?\s*", re.IGNORECASE)
 """What is nothing but a number before or behind a bar, the loss: `pbar.set_description(f"{loss:.4f}")`."""
 _NOT_METRICS = frozenset({"v_num", "step", "global_step", "epoch", "iteration", "iter", "itr", "it"})
@@ -72,6 +76,8 @@ class Bar(NamedTuple):
     counts_epochs: bool
     version: str | None
     """The version of a run of Lightning, which no other program states."""
+    client: str = ""
+    """The number of the client whose bar it is."""
 
 
 def parse_bar(line: str) -> Bar | None:
@@ -99,6 +105,7 @@ def parse_bar(line: str) -> Bar | None:
         is_of_training=described.is_of_training,
         counts_epochs=described.counts_epochs or "epoch" in (match["rate"] or "").lower(),
         version=next((number for name, number in pairs if name == "v_num"), None),
+        client=described.client,
     )
 
 
@@ -121,6 +128,7 @@ class _Description(NamedTuple):
     split: str = ""
     is_of_training: bool = False
     counts_epochs: bool = False
+    client: str = ""
 
 
 @lru_cache(maxsize=1024)
@@ -129,6 +137,8 @@ def _described(text: str) -> _Description:
         return _Description({}, {"loss": float(text)}, {"loss": text})
     if "/" in text:
         text = _DIVIDED.sub(_as_list, text)
+    if (client := _CLIENT.search(text)) is not None:
+        text = f"{text[: client.start()]}: {text[client.end() :]}"
     parts = split_numbers(text)
     shape, numbers = shape_of_line(parts), parts[1::2]
     counts = {counter: (abs(number), total) for counter, (number, total) in counts_of(shape, numbers).items()}
@@ -154,6 +164,7 @@ def _described(text: str) -> _Description:
         split=(data[2] or "").lower() if data is not None else "",
         is_of_training=data is not None and not data[2],
         counts_epochs=_COUNTS_EPOCHS.search(text) is not None,
+        client="" if client is None else str(int(client["number"])),
     )
 
 

@@ -133,7 +133,7 @@ def describe_line(line: str, parts: list[str]) -> LayoutContent | None:
     shape, numbers = shape_of_line(parts), parts[1::2]
     if len(glued_records(line)) > 1:
         return None  # of these not the shape of the first alone
-    if shape.row is not None or shape.about is not None:
+    if shape.row is not None or shape.about is not None or shape.code >= 0:
         return None
     if any(field.is_percent for field in shape.counters):
         return None

@@ -24,6 +24,7 @@ from holter.ingest.console.headings.training_sections import (
     section_labels,
 )
 from holter.ingest.console.line.cached_shapes import shape_of_line
+from holter.ingest.console.line.codes_ahead import is_code, with_code
 from holter.ingest.console.line.data_names import is_of_evaluation
 from holter.ingest.console.line.evaluation_names import best_of, metric_name, name_of_best, name_of_mean
 from holter.ingest.console.line.line_bests import note_best_step
@@ -105,6 +106,10 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
     parts = split_numbers(as_read(line))
     shape, numbers = shape_of_line(parts), parts[1::2]
     counts: Counts = counts_of(shape, numbers)
+    if shape.code >= 0:
+        shape = with_code(shape, numbers[shape.code], axis)
+    elif "codes" in axis and counts.keys() == {Counter.STEP} and is_code(numbers[0], axis):
+        return None  # `[035420] Elapsed time: 12.5`
     fraction = _fraction_of_epoch(shape, numbers, axis)
     if fraction is not None and follows_steps(axis):
         counts = {}  # it is at the last of these
