@@ -25,7 +25,12 @@ from holter.ingest.console.line.identified_rows import identity_of_row
 from holter.ingest.console.line.line_bests import best_step_above, named_best
 from holter.ingest.console.line.line_counters import Counter
 from holter.ingest.console.line.line_data import ends_epoch
-from holter.ingest.console.line.line_settings import is_of_model, is_row_of_model, is_setting
+from holter.ingest.console.line.line_settings import (
+    is_learning_rate,
+    is_of_model,
+    is_row_of_model,
+    is_setting,
+)
 from holter.ingest.console.line.line_shapes import LineShape, MetricField
 from holter.ingest.console.line.line_tokens import split_numbers, template_of, value_of
 from holter.ingest.console.line.line_words import BEST, DATA_SPLIT
@@ -66,6 +71,7 @@ from holter.ingest.console.steps.stated_names import note_names
 from holter.ingest.console.steps.step_axis import (
     announced_step,
     has_steps,
+    is_in_opening,
     last_step,
     may_count_lines,
     training_step,
@@ -118,7 +124,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     # lines of which only the numbers differ are losses of batches, unlike rows that name what they are of
     names = [field.name for field in shape.metrics]
     subject = subject_labels((metric_name(name, evaluating) for name in names), axis)
-    if is_opening_setting(template, names, axis):
+    if is_opening_setting(template, names, axis) or _is_before_training(shape, names, evaluating, axis):
         return None
     numbered = numbered_evaluation(line)
     is_counted = not (shape.split or evaluating or subject or numbered) and shape.row is None
@@ -172,6 +178,15 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
         return LineValues(named, values, parse_time(line), labels, is_late=True)
     # the result of a pass replaces the values of the only line of it
     return LineValues(int(step), values, parse_time(line), labels, is_provisional=is_of_pass)
+
+
+def _is_before_training(shape: LineShape, names: list[str], evaluating: str, axis: dict[str, Any]) -> bool:
+    """Whether values are above the first record of a launch that was shown, and no results of an evaluation.
+
+    They are at no step of the launch before. Learning rates are those of the first step.
+    """
+    is_result = evaluating or shape.split or shape.is_of_evaluation or any(map(is_of_evaluation, names))
+    return not is_result and is_in_opening(axis) and not all(map(is_learning_rate, names))
 
 
 def _begins_with_part_of_epoch(parts: list[str], shape: LineShape, axis: dict[str, Any]) -> bool:

@@ -26,7 +26,7 @@ from holter.ingest.console.plain.plain_line import axis_state
 from holter.ingest.console.search.nested_keys import measure_above, nested_name
 from holter.ingest.console.steps.evaluated_parts import data_of_parts
 from holter.ingest.console.steps.late_evaluations import epoch_evaluated
-from holter.ingest.console.steps.step_axis import position
+from holter.ingest.console.steps.step_axis import is_in_opening, position
 from holter.ingest.metric_names import is_metric_name
 
 _DEVIATION = re.compile(r" ?(?:±|\+/?-) ?(?P<value>\d[\d.e+-]*)(?=%?\s*$)")
@@ -72,6 +72,8 @@ def parse_result(line: str, state: DialectState) -> LineResult:
     data = axis.get("evaluating", "") or data_of_parts([result[0]], step, axis)
     if data or is_of_evaluation(result[0]):
         step = epoch_evaluated(step, axis)
+    elif is_in_opening(axis):
+        return None
     name = metric_name(nested_name(result[0], axis), data)
     values = {name: result[1], **_spread(name, line)}
     is_measured = is_metric_name(result[0]) and "loss" not in result[0].lower()

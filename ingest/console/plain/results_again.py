@@ -2,7 +2,8 @@
 
 `PSNR: 9.5` above `iter 100: loss 0.5`, and again behind `iter 500`. Nothing states that the first of them is
 of an evaluation, but it is as much one as the others: it is at the step 0, with a name of its own where that
-has values as well. Where values belong to a counter below them, `lines_above` reads them there.
+has values as well. What comes again with the same numbers, or before the next launch trains, is a setting.
+Where values belong to a counter below them, `lines_above` reads them there.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from holter.ingest.console.plain.kept_lines import (
     known_line,
 )
 from holter.ingest.console.plain.plain_line import counts_of
-from holter.ingest.console.steps.step_axis import known_axis, position
+from holter.ingest.console.steps.step_axis import is_in_opening, known_axis, position
 
 _KEPT = "results again"
 _MOST_LINES = 1024
@@ -73,9 +74,11 @@ def results_due_before(line: str, state: DialectState) -> list[LineAbove]:
     found = kept["lines"].pop(str(known_line(line).template), None)
     if not kept["lines"] or not kept["left"]:
         del state[_KEPT]
+    if found is None or LineAbove(*found).message == line or is_in_opening(known_axis(state)):
+        return []
     last = position(known_axis(state))
     is_begin = kept["first"] <= LAST_OF_FIRST or (last is not None and last >= 2 * kept["first"])
-    if found is None or not is_begin:
+    if not is_begin:
         return []
     return [LineAbove(*found)._replace(is_initial=True, is_renamed=kept["first"] == 0)]
 

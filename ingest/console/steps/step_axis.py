@@ -449,6 +449,11 @@ def is_at_left_step(state: DialectState) -> bool:
     return "left" in state and state["left"] == state.get("step")
 
 
+def is_in_opening(state: DialectState) -> bool:
+    """Whether a launch was shown of which no record was read, and no line has stated a position in it."""
+    return is_at_left_step(state) and state.keys().isdisjoint(("names", "announced", "heading"))
+
+
 def begins_with_epoch(state: DialectState) -> bool:
     """Whether an epoch is announced in a launch of which no value was read yet."""
     is_announced = "announced" in state and state.keys().isdisjoint(("heading", "has values"))
