@@ -95,14 +95,19 @@ def is_result(parts: list[str], shape: LineShape, axis: dict[str, Any]) -> bool:
         return False
     names = axis.get("names", ())
     is_own = is_of_evaluation(first.name) and bool(names) and first.name not in names
-    is_final = _FINAL.search(first.name) is not None
-    is_own |= is_final
+    is_named_final = _FINAL.search(first.name) is not None
+    is_own |= is_named_final
     if "loss" in first.name.lower() and not is_own:
         return False
     before = text_before(parts, first)
-    if is_final and _SENTENCE_BEFORE.fullmatch(before) is not None:
+    if is_named_final and _SENTENCE_BEFORE.fullmatch(before) is not None:
         return True
     return BEFORE_MESSAGE.fullmatch(before) is not None or _DATA_BEFORE.fullmatch(before) is not None
+
+
+def is_final(parts: list[str], shape: LineShape) -> bool:
+    """Whether a line states before its first value that it is of the end of a training: `Final result: `."""
+    return bool(shape.metrics) and _FINAL.search("".join(parts[: 2 * shape.metrics[0].index + 1])) is not None
 
 
 def is_named_number(parts: list[str], shape: LineShape) -> bool:

@@ -35,6 +35,7 @@ from holter.ingest.console.line.numbered_evaluations import labels_of_evaluation
 from holter.ingest.console.line.result_lines import (
     has_pairs_alone,
     is_between_metrics,
+    is_final,
     is_marked_as_measured,
     is_named_as_measured,
     is_one_of_several,
@@ -212,7 +213,8 @@ class _Naming(NamedTuple):
     """What the values of a line are named after.
 
     `split` is the data of an evaluation, `of_parts` that of its parts above, `evaluating` that of the heading
-    above; `means` are the names of which the values are means of an epoch, `row` is the name of the row.
+    above; `means` are the names of which the values are means of an epoch, `row` is the name of the row;
+    `is_final`: they are results of the end of the training.
     """
 
     split: str
@@ -221,6 +223,7 @@ class _Naming(NamedTuple):
     means: Collection[str]
     row: str
     is_best: bool
+    is_final: bool = False
 
 
 def _naming(
@@ -242,6 +245,7 @@ def _naming(
         means=() if has_own_names else axis.get("names", ()),
         row="" if shape.about is not None else row_name(parts, shape),
         is_best=is_of_best(parts, shape),
+        is_final=is_final(parts, shape),
     )
 
 
@@ -285,6 +289,8 @@ def _name_of_value(stated: str, naming: _Naming, axis: dict[str, Any]) -> str:
     name = nested_name(row + stated.removeprefix(f"{row[:-1]} "), axis)
     if naming.is_best:
         name = name_of_best(name, data)
+    elif naming.is_final and metric_name(name, data) in axis.get("names", ()):
+        return f"final/{metric_name(name, data)}"  # the step has a value of this name itself
     else:
         is_mean = name in names_of_pass(data, axis)
         name = name_of_mean(name, data) if is_mean else metric_name(name, data)

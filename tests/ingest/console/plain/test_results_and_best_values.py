@@ -348,3 +348,20 @@ def test_a_result_of_several_words_is_read_with_any_sign(sign: str, tmp_path: Pa
     epochs = "".join(f"Epoch {n} train loss=0.{n} valid acc=0.7\n" for n in range(1, 6))
     steps = steps_of(read_log(tmp_path, f"{epochs}test acc on kept model{sign}0.62\n"))
     assert steps["test acc on kept model"] == [5]
+
+
+@pytest.mark.parametrize(
+    "heading", ["Final Test Set Result: ", "Final evaluation: ", "Training is over. Final | "]
+)
+@pytest.mark.parametrize("prefix", ["", "2026-03-04 05:06:07,890 - "])
+def test_a_final_result_with_the_names_of_the_epochs_is_a_series_of_its_own(
+    heading: str, prefix: str, tmp_path: Path
+) -> None:
+    epochs = "".join(
+        f"{prefix}Epoch {n} [6.3s]: loss=0.9{n}, test-recall=[0.1{n}, 0.15{n}]\n" for n in range(4)
+    )
+    run = read_log(tmp_path, f"{epochs}{prefix}{heading}test-recall=[0.12, 0.152]\n")
+    assert steps_of(run) == {
+        **{name: [0, 1, 2, 3] for name in ("loss", "test-recall", "test-recall 2")},
+        **{f"final/{name}": [3] for name in ("test-recall", "test-recall 2")},
+    }
