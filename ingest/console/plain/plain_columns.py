@@ -125,8 +125,9 @@ class _PlainContent:
 def describe_line(line: str, parts: list[str]) -> LayoutContent | None:
     """What the numbers of a line are, None if its time is in several of them.
 
-    Lines with labels, those that may be in the second of two columns, of settings, of the best step, bars, those with unknown names, evaluations whose step
-    may be late, and the rates of an epoch are read one by one.
+    Lines with labels, those that may be in the second of two columns, of settings, of the best step, bars,
+    those with unknown names, evaluations whose step may be late, and the rates of an epoch are read one by
+    one.
     """
     shape, numbers = shape_of_line(parts), parts[1::2]
     if len(glued_records(line)) > 1:
