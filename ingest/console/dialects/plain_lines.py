@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineResult
+from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineResult, LineValues
 from holter.ingest.console.dialects import class_report, class_tables
 from holter.ingest.console.dialects.cell_tables import SPLIT_ROWS
 from holter.ingest.console.dialects.coco_summary import SUMMARY
@@ -32,6 +32,7 @@ from holter.ingest.console.dialects.set_rates import SET_RATES
 from holter.ingest.console.dialects.stylegan_metrics import STYLEGAN_METRICS
 from holter.ingest.console.dialects.trials import FINISHED_TRIAL, TRIALS
 from holter.ingest.console.dialects.voc_results import VOC_RESULTS
+from holter.ingest.console.headings.data_columns import COLUMN_HEADINGS, of_column
 from holter.ingest.console.headings.evaluation_headings import EVALUATION_HEADINGS
 from holter.ingest.console.headings.qualified_names import with_values_again
 from holter.ingest.console.headings.subjects_above import SUBJECT_HEADINGS
@@ -377,6 +378,8 @@ def _line_of_own_text(line: str, state: DialectState) -> LineResult:
     if is_step_of_results(line, state):
         return add_result(line, state)
     found = parse_plain_line(line, state)
+    if isinstance(found, LineValues):
+        return of_column(found, line, axis_state(state))
     if found is not None:
         return found
     shape = shape_of_line(split_numbers(line))
@@ -544,6 +547,7 @@ _OWN_LINES = replace(DIALECT, kinds=_OWN_KINDS).followed_by(
             *NAMES_ABOVE,
             FRAMED_SETTINGS,
             *(or_counted(or_recurring(kind), _line_of_own_text) for kind in _WITHOUT_POSITION),
+            COLUMN_HEADINGS,
             EVALUATION_HEADINGS,
             FRAMED_SECTIONS,
             SUBJECT_HEADINGS,

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import DialectState, LineKind, LineValues
+from holter.ingest.console.headings.evaluation_headings import evaluated_here
 from holter.ingest.console.headings.training_sections import section_labels
 from holter.ingest.console.line.evaluation_names import metric_name
 from holter.ingest.console.line.line_words import DATA_SPLIT
@@ -77,16 +78,16 @@ def _name(column: str, row: str, corner: str, axis: DialectState) -> str:
     """The name of a number by those of its column and its row, "" without one, and the cell of both names."""
     if _last_word(corner) in _OF_METRICS:
         if _last_word(column) in _OF_VALUES:
-            return metric_name(row, axis.get("evaluating", ""))
+            return metric_name(row, evaluated_here(axis))
         data = DATA_SPLIT.fullmatch(column)
         if data is None:
             return f"{row}/{column}"
         return metric_name(row, (data[2] or "").lower())
     if _last_word(corner) in _OF_CLASSES and row:
-        return f"{axis.get('evaluating') or 'eval'}/{row}/{column}"
+        return f"{evaluated_here(axis) or 'eval'}/{row}/{column}"
     if (data := DATA_SPLIT.fullmatch(row)) is not None:
         return metric_name(column, (data[2] or "").lower())
-    return metric_name(f"{row}/{column}".lstrip("/"), axis.get("evaluating") or "eval")
+    return metric_name(f"{row}/{column}".lstrip("/"), evaluated_here(axis) or "eval")
 
 
 def _last_word(name: str) -> str:

@@ -44,6 +44,12 @@ _KEY = re.compile(r"\s*\w+:?\s*")
 _BEST = re.compile(r"(?i)\bbest\b")
 """A heading between signs of an evaluation of the best model: `=== Best model (validation) ===`."""
 _NO_DATA = re.compile(r"(?i)eval")
+_RESULTS_OF = "results of"
+_OF = re.compile(
+    r"(?i) (?:results?|metrics|scores?) (?:for|of|on) "
+    r"(?!(?:the|all|each|this|epoch|step|best|last|final|model)\b)([a-z][\w.-]{0,40}?)[ \t]{0,4}:?\W{0,20}$"
+)
+"""What the results of an evaluation are of: `Evaluation results for segm:`."""
 _PREFIX = re.compile(r"^.{0,120}? (?:-|:|\|) (?=\S)")
 
 
@@ -57,14 +63,24 @@ def announce(line: str, state: DialectState) -> None:
     text = _SPEAKER.sub("", line.strip(), count=1)
     note_heading_of_subject(text, axis)
     data = announced_data(line)
+    axis.pop(_RESULTS_OF, None)
     if data is None or "plain lines" not in state:
         return
     if data:
         note_heading_again(data, axis)
         axis["evaluating"] = data
+        if (of := _OF.search(text)) is not None and DATA_SPLIT.fullmatch(of[1]) is None:
+            axis[_RESULTS_OF] = [of[1], axis.get("step")]
         return
     end_evaluation(axis)
     axis["headed training"] = True
+
+
+def evaluated_here(axis: DialectState) -> str:
+    """The data that a heading above announces, with what its results are of: `evaluation/segm`."""
+    data: str = axis.get("evaluating", "")
+    of, step = axis.get(_RESULTS_OF, ("", None))
+    return f"{data}/{of}" if data and of and step == axis.get("step") else data
 
 
 def announced_data(line: str) -> str | None:

@@ -106,7 +106,7 @@ def is_result(parts: list[str], shape: LineShape, axis: dict[str, Any]) -> bool:
 
 
 def is_final(parts: list[str], shape: LineShape) -> bool:
-    """Whether a line states before its first number that it is of the end of a training: `Final results: `."""
+    """Whether a line states before its first value that it is of the end of a training: `Final result: `."""
     return bool(shape.metrics) and _FINAL.search("".join(parts[: 2 * shape.metrics[0].index + 1])) is not None
 
 

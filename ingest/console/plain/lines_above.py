@@ -22,6 +22,12 @@ from holter.ingest.console.line.line_counters import Counter
 from holter.ingest.console.line.line_shapes import LineShape
 from holter.ingest.console.line.line_tokens import split_numbers
 from holter.ingest.console.line.line_words import ENDS
+from holter.ingest.console.plain.counts_above import (
+    counts_due,
+    may_have_counts,
+    remaining_counts,
+    waits_for_data,
+)
 from holter.ingest.console.plain.first_evaluations import (
     first_evaluation_due,
     has_first_evaluation,
@@ -69,7 +75,7 @@ _LONGEST_LINE_END = 2
 def may_wait(state: DialectState) -> bool:
     """Whether lines may be read later than they come: no counter was seen yet, or it is known."""
     is_open = "above" in state or "placed" not in state
-    is_open |= is_waiting(state) or has_note(state) or has_results_above(state)
+    is_open |= is_waiting(state) or has_note(state) or has_results_above(state) or may_have_counts(state)
     return is_open or has_first_evaluation(state) or may_be_of_next_step(state)
 
 
@@ -85,8 +91,8 @@ def lines_due_before(line: str, start: int, state: DialectState) -> list[LineAbo
 
     `start`: where the line begins.
     """
-    if note := note_due(line, state):
-        return note
+    if due := note_due(line, state) or counts_due(line, state):
+        return due
     if has_first_evaluation(state):
         return first_evaluation_due(line, state)
     if is_waiting(state) and (initial := results_before_steps(line, state)):
@@ -158,7 +164,7 @@ def _confirmed(number: int, state: DialectState) -> list[LineAbove]:
 
 def waits(line: str, place: LineAbove, state: DialectState) -> bool:
     """Whether a line waits for the counter below it, as do all between it and those that wait already."""
-    if "placed" not in state and holds_note(line, place, state):
+    if ("placed" not in state and holds_note(line, place, state)) or waits_for_data(line, place, state):
         return True
     above = state.get("above")
     if "placed" not in state and may_be_first_evaluation(line, place, _right_above(place, above), state):
@@ -257,7 +263,7 @@ def remaining(state: DialectState) -> list[LineAbove]:
     if results := remaining_results(state) or remaining_first_evaluation(state):
         return results
     if (
-        (note := remaining_note(state))
+        (note := remaining_note(state) or remaining_counts(state))
         or above is None
         or ("first" not in above and "templates" not in above)
     ):

@@ -52,6 +52,7 @@ from holter.ingest.console.line.result_lines import (
     is_unknown_spread,
 )
 from holter.ingest.console.line.settings_in_objects import as_read
+from holter.ingest.console.plain.counts_above import note_counts
 from holter.ingest.console.plain.plain_line import axis_state, step_of_best, values_of
 from holter.ingest.console.search.nested_keys import nested_name
 from holter.ingest.console.steps.evaluated_parts import (
@@ -156,6 +157,8 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     if is_evaluated:
         step = epoch_evaluated(int(step), axis)
     end_section(values, axis)
+    if not (is_evaluated or naming.split):
+        note_counts([*values], axis)
     note_data(stated, names[0], axis)
     if numbered is not None:
         subject = {**subject, **labels_of_evaluation(numbered, int(step), axis)}

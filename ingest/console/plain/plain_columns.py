@@ -14,6 +14,7 @@ from operator import eq, itemgetter, lt
 from typing import Any
 
 from holter.ingest.console.dialect import DialectState, EpochLines
+from holter.ingest.console.headings.data_columns import LEAST_INDENT
 from holter.ingest.console.headings.other_epochs import name_next_training
 from holter.ingest.console.headings.training_sections import (
     enter_section,
@@ -127,13 +128,16 @@ class _PlainContent:
 def describe_line(line: str, parts: list[str]) -> LayoutContent | None:
     """What the numbers of a line are, None if its time is in several of them.
 
-    Lines with labels, of settings, of the best step, bars, those with unknown names, evaluations whose step
-    may be late, and the rates of an epoch are read one by one.
+    Lines with labels, those that may be in the second of two columns, of settings, of the best step, bars,
+    those with unknown names, evaluations whose step may be late, and the rates of an epoch are read one by
+    one.
     """
     shape, numbers = shape_of_line(parts), parts[1::2]
     if len(glued_records(line)) > 1:
         return None  # of these not the shape of the first alone
     if shape.row is not None or shape.about is not None or shape.code >= 0:
+        return None
+    if line.startswith(" " * LEAST_INDENT):  # perhaps the second column of data
         return None
     if any(field.is_percent for field in shape.counters):
         return None

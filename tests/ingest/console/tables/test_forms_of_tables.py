@@ -500,3 +500,19 @@ def test_numbers_of_tables_have_the_names_of_their_columns(table: str, tmp_path:
     heading, row, names = COLUMNS_OF_TABLES[table]
     text = heading + "".join(row.format(n=n) for n in range(1, 7))
     assert_steps(tmp_path, text, {name: [*range(1, 7)] for name in names})
+
+
+@pytest.mark.parametrize(
+    "heading", ["Evaluation results for {}: ", "Test results of {}:", "=== Eval metrics on {} ==="]
+)
+def test_tables_below_headings_that_name_what_is_evaluated_are_of_it(heading: str, tmp_path: Path) -> None:
+    table = "| AP | AP50 | AP75 |\n|:--:|:--:|:--:|\n| 0.{n}1 | 0.{n}2 | nan |\n"
+    text = "".join(
+        f"iter: {n}0  total_loss: 1.{n}\n"
+        + "".join(f"{heading.format(task)}\n{table.format(n=n)}" for task in ("box", "mask"))
+        for n in (1, 2, 3)
+    )
+    data = heading.split()[0 if heading[0] != "=" else 1].lower()
+    steps = steps_of(read_log(tmp_path, text))
+    expected = {f"{data}/{task}/{name}" for task in ("box", "mask") for name in ("AP", "AP50", "AP75")}
+    assert steps == {name: [10, 20, 30] for name in (*expected, "total_loss")}
