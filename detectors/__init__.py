@@ -32,7 +32,9 @@ from holter.detectors.ranks.ras import RasDetector
 from holter.detectors.ranks.straggler import StragglerDetector
 from holter.detectors.repeated_data.repeated_data import RepeatedDataDetector
 from holter.detectors.signals.learning_rate import ZeroRateDetector
+from holter.detectors.signals.saturation import SaturationDetector
 from holter.detectors.signals.signal_break import SignalBreakDetector
+from holter.detectors.throughput.evaluation_speed import EvaluationSpeedDetector
 from holter.detectors.throughput.regression import ThroughputRegressionDetector
 from holter.detectors.throughput.stall import StallDetector
 from holter.registry import build
@@ -59,6 +61,7 @@ BUILTIN: tuple[Detector, ...] = (
     EvaluationDetector(),
     RepeatedDataDetector(),
     ThroughputRegressionDetector(),
+    EvaluationSpeedDetector(),
     StragglerDetector(),
     CommSlowdownDetector(),
     StallDetector(),
@@ -73,6 +76,7 @@ BUILTIN: tuple[Detector, ...] = (
     SuddenDropDetector(),
     MixtureShiftDetector(),
     SignalBreakDetector(),
+    SaturationDetector(),
     ZeroRateDetector(),
 )
 
