@@ -331,6 +331,14 @@ def words_of(metric: str) -> frozenset[str]:
     return frozenset((*folders, *(re.sub(r"(?<=\w)loss(es)?$", "", word) for word in last)))
 
 
+def is_total_loss(key: SeriesKey) -> bool:
+    """Whether the name of a loss qualifies it by no more than its data and statistic: `loss`, `train/total`.
+
+    Other words are those of its terms: `pde_loss`, `loss_recon`.
+    """
+    return words_of(key.metric) <= _MODIFIERS | {"loss", "losses"}
+
+
 def is_user_role(key: SeriesKey) -> bool:
     """Whether the user set the role of a series."""
     return isinstance(key.metric, MetricWithRole)

@@ -10,11 +10,13 @@ from holter.detectors.apply_tuning import drop_planned, drop_unwanted, with_role
 from holter.detectors.causes import explain_findings
 from holter.detectors.detector import Detector, DetectorContext
 from holter.detectors.evaluation.eval_loss import EvaluationDetector
+from holter.detectors.evaluation.overfitting import OverfittingDetector
 from holter.detectors.findings import finding_type
 from holter.detectors.health.gpu_fault import GpuFaultDetector
 from holter.detectors.health.memory_leak import MemoryLeakDetector
 from holter.detectors.incremental import IncrementalState
 from holter.detectors.inhibition import inhibit
+from holter.detectors.loss.early_rise import EarlyRiseDetector
 from holter.detectors.loss.nonfinite import NonfiniteDetector
 from holter.detectors.loss.slow_rise import SlowRiseDetector
 from holter.detectors.loss.spike import SpikeDetector
@@ -30,7 +32,9 @@ from holter.detectors.ranks.ras import RasDetector
 from holter.detectors.ranks.straggler import StragglerDetector
 from holter.detectors.repeated_data.repeated_data import RepeatedDataDetector
 from holter.detectors.signals.learning_rate import ZeroRateDetector
+from holter.detectors.signals.saturation import SaturationDetector
 from holter.detectors.signals.signal_break import SignalBreakDetector
+from holter.detectors.throughput.evaluation_speed import EvaluationSpeedDetector
 from holter.detectors.throughput.regression import ThroughputRegressionDetector
 from holter.detectors.throughput.stall import StallDetector
 from holter.registry import build
@@ -51,10 +55,13 @@ __all__ = [
 BUILTIN: tuple[Detector, ...] = (
     NonfiniteDetector(),
     SpikeDetector(),
+    EarlyRiseDetector(),
     SlowRiseDetector(),
+    OverfittingDetector(),
     EvaluationDetector(),
     RepeatedDataDetector(),
     ThroughputRegressionDetector(),
+    EvaluationSpeedDetector(),
     StragglerDetector(),
     CommSlowdownDetector(),
     StallDetector(),
@@ -69,6 +76,7 @@ BUILTIN: tuple[Detector, ...] = (
     SuddenDropDetector(),
     MixtureShiftDetector(),
     SignalBreakDetector(),
+    SaturationDetector(),
     ZeroRateDetector(),
 )
 

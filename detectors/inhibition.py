@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from holter.detectors.correlation import merge_correlated
+from holter.detectors.loss.early_rise import EARLY_ROWS
 from holter.detectors.positions import rows_of_attempt, rows_up_to
 from holter.detectors.ranks.rank_matrix import build_rank_matrix, series_by_rank
 from holter.detectors.thresholds import Thresholds
@@ -100,8 +101,8 @@ def _is_slow_rise(finding: Finding) -> bool:
 def _is_same_or_part(finding: Finding, slow_rises: list[Finding]) -> bool:
     """Whether a rise of the loss is the course of another one that had been detected; `slow_rises` are those
     that are not."""
-    if _is_slow_rise(finding):
-        return finding not in slow_rises
+    if _is_slow_rise(finding) and finding not in slow_rises:
+        return True
     return any(_is_part_of(rise, finding) for rise in slow_rises)
 
 
@@ -113,6 +114,9 @@ def _is_same_rise(change: Finding, slow_rise: Finding) -> bool:
         or change.detected_step > slow_rise.detected_step
     ):
         return False
+    if _is_early(slow_rise):
+        lasts = change.end_step is None or change.end_step > slow_rise.detected_step
+        return lasts and (_is_same_loss(change, slow_rise) or _are_evaluations(change, slow_rise))
     lowest, halfway = slow_rise.evidence["lowest_step"], (slow_rise.start_step + slow_rise.detected_step) / 2
     # a weak rise late in the course of a slow one does not say what the slow one does
     is_early = lowest <= change.start_step and change.detected_step <= halfway
@@ -125,12 +129,26 @@ def _is_same_rise(change: Finding, slow_rise: Finding) -> bool:
 def _is_part_of(slow_rise: Finding, rise: Finding) -> bool:
     """Whether a rise is a part of the course of a slow one that had been detected and lasted: a clear one is
     an event of its own."""
-    if rise.attempt != slow_rise.attempt or not _is_same_loss(rise, slow_rise):
+    if rise is slow_rise or rise.attempt != slow_rise.attempt:
         return False
     lasted = slow_rise.end_step is None or slow_rise.end_step >= rise.detected_step
+    if _is_early(slow_rise) and _are_evaluations(rise, slow_rise):
+        return rise.kind in _LOSS_RISES and lasted and slow_rise.detected_step <= rise.detected_step
+    if not _is_same_loss(rise, slow_rise):
+        return False
     is_weak = 1 <= rise.evidence.get("strength", 0.0) < _THRESHOLDS.weak_strength
     is_within = slow_rise.detected_step <= rise.detected_step and slow_rise.start_step <= rise.start_step
     return rise.kind in _LOSS_RISES and is_within and lasted and is_weak
+
+
+def _is_early(slow_rise: Finding) -> bool:
+    """Whether a rise was seen in the first rows of a run, which are too few to know its noise before."""
+    return int(slow_rise.evidence["points_to_detect"]) <= EARLY_ROWS
+
+
+def _are_evaluations(*findings: Finding) -> bool:
+    """Whether all are about evaluation losses: they measure the same model."""
+    return all(role_of(SeriesKey(each.metric, each.labels)) is Role.EVAL_LOSS for each in findings)
 
 
 def _is_same_loss(one: Finding, other: Finding) -> bool:

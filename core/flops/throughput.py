@@ -40,7 +40,8 @@ def run_throughput(run: RunData, peaks: Peaks) -> RunThroughput:
     """A run's throughput, computed from its logs up to now; nothing of it is stored."""
     # values near the limits of a float overflow on the way, into infinities that are handled later
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
-        return RunThroughput(reported=tuple(reported_figures(run)), own=own_throughput(run, peaks))
+        own = own_throughput(run, peaks)
+        return RunThroughput(reported=tuple(reported_figures(run, own)), own=own)
 
 
 def describe_formula(figure: ReportedFigure, own: OwnThroughput) -> str:

@@ -159,7 +159,7 @@ class EvaluationDetector:
             peak_step=detection.step(outcome.peak),
             end_step=back,
             classified_step=None if outcome.classified is None else detection.step(outcome.classified),
-            severity=outcome.severity if announced is None else _severity_if_announced(outcome),
+            severity=_severity(outcome, training, is_announced=announced is not None),
             confidence=float(1 - self.thresholds.doubt / min(max(rise.strength, 1.0), 1e6) ** 2),
             summary=_summary(detection, start, peak, back, training),
             advice=_advice(outcome.kind, good_step, back is not None, training),
@@ -244,10 +244,17 @@ def _evidence_weight(segment: AttemptSegment, precursors: Precursors, sensitivit
     return lambda first, stop: sensitivity * precursors.factor(segment, first, stop)
 
 
-def _severity_if_announced(outcome: RiseOutcome) -> Severity:
-    """A rise that a logged change announced is information once it is back, or while it may come back."""
+def _severity(outcome: RiseOutcome, training: TrainingComparison, *, is_announced: bool) -> Severity:
+    """A rise that a logged change announced is information once it is back, or while it may come back.
+
+    One that lasts is no more than a warning where the training loss did not rise: the run goes on as it did,
+    and the checkpoint before is the result.
+    """
     lasts = outcome.back is None and outcome.kind not in (Kind.SPIKE_FAST, Kind.SPIKE_SLOW)
-    return outcome.severity if lasts else Severity.INFO
+    if is_announced and not lasts:
+        return Severity.INFO
+    is_critical = outcome.severity is Severity.CRITICAL
+    return Severity.WARNING if is_critical and training.rose is False else outcome.severity
 
 
 def _reference_to_rise(detection: EvaluationDetection) -> dict[str, object]:

@@ -103,8 +103,9 @@ DIVERGENCE = FindingType(
     advice="Stop; look at the learning rate, precision and data.",
     severity=SeverityRule(
         severities=(Severity.WARNING, Severity.CRITICAL),
-        rule="Critical where it lasts; a warning before, over many thousands of points, or for an "
-        "evaluation loss that came back.",
+        rule="Critical where it lasts; a warning before, over many thousands of points, in the first rows "
+        "of a run, or for an evaluation loss that came back or rises while the training loss does not; info "
+        "where such an early rise came back.",
     ),
     evidence=(
         *_EXCURSION,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from holter.detectors.findings.fields import (
     BASELINE,
     DURATION_STEPS,
+    LEVEL,
     LEVEL_BEFORE,
     METRICS,
     NOISE,
@@ -14,7 +15,6 @@ from holter.detectors.findings.fields import (
     VALUE,
 )
 from holter.detectors.findings.finding_type import (
-    WARNING_ONLY,
     EvidenceField,
     EvidenceFormat,
     FindingType,
@@ -38,11 +38,19 @@ NONFINITE = FindingType(
 METRIC_COLLAPSE = FindingType(
     kind=Kind.METRIC_COLLAPSE,
     title="Collapsed metric",
-    meaning="A gradient norm or KL divergence vanished, the learning rate is zero while training goes on, or "
-    "an accuracy or a reward lost what it had gained.",
+    meaning="A gradient norm or KL divergence vanished, the learning rate is zero while training goes on, "
+    "an accuracy or a reward lost what it had gained, or nearly all completions are cut off.",
     advice="Compare settings and samples before and after this step.",
-    severity=WARNING_ONLY,
-    evidence=(BASELINE, EvidenceField(key="lowest", label="Lowest"), NOISE),
+    severity=SeverityRule(
+        severities=(Severity.INFO, Severity.WARNING),
+        rule="Warning; info where completions were cut off, or updates clipped, and are no more.",
+    ),
+    evidence=(
+        BASELINE,
+        EvidenceField(key="lowest", label="Lowest"),
+        NOISE,
+        LEVEL,
+    ),
 )
 LOSS_SCALE_COLLAPSE = FindingType(
     kind=Kind.LOSS_SCALE_COLLAPSE,

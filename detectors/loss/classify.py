@@ -195,7 +195,9 @@ def _kind_while_lasting(
         return Kind.DIVERGENCE
     # points that are back, though not for long enough to be certain, do not count
     until = recovery.last_seen if recovery.lull is None else recovery.lull
-    if recovery.lull is None and _lasts(excursion, segment, thresholds):
+    if recovery.lull is None and (
+        _lasts(excursion, segment, thresholds) or _stays_high(excursion, segment, thresholds)
+    ):
         return Kind.SPIKE_UNRECOVERED
     is_fast = _is_fast(segment, excursion.start, excursion.start + until, tuning)
     return Kind.SPIKE_FAST if is_fast else Kind.SPIKE_SLOW
@@ -211,3 +213,21 @@ def _lasts(excursion: Excursion, segment: AttemptSegment, thresholds: RecoveryTh
         spacing = segment.optimizer_steps(segment.steps_since_previous(excursion.start))
         least_steps, least_points = min(least_steps, known * spacing), min(least_points, known)
     return points >= least_points and bool(step[points] - step[0] >= least_steps)
+
+
+def _stays_high(excursion: Excursion, segment: AttemptSegment, thresholds: RecoveryThresholds) -> bool:
+    """Whether a loss that has been high for some time comes down too slowly to be back after as many steps as
+    a spike may take: it has settled, however few steps the log has shown since."""
+    last = excursion.recovery.last_seen
+    if last + 1 < thresholds.settled_points:
+        return False
+    step = segment.clock_from(excursion.start)[: last + 1]
+    excess = segment.value[excursion.start : excursion.start + last + 1] - excursion.baseline
+    _, second, third, fourth = np.array_split(excess, 4)
+    half = float(step[-1] - step[0]) / 2
+    left = thresholds.tolerance_height ** (half / thresholds.settled_steps)
+    least = max(left, thresholds.flat_share_of_half) * median(second)
+    level = median(fourth)
+    error = 1.25 * mad_sigma(fourth, level) * np.sqrt(2 / len(fourth))
+    clearly = level - thresholds.stay_errors * error
+    return bool(clearly >= least > 0 and level >= thresholds.flat_share * median(third))

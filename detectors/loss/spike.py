@@ -60,7 +60,7 @@ from holter.detectors.loss.precursors import Precursors, PrecursorThresholds, fi
 from holter.detectors.loss.reported_events import ReportedEvents
 from holter.detectors.loss.unmarked_restarts import UnmarkedRestartThresholds, find_unmarked_restarts
 from holter.detectors.thresholds import Thresholds
-from holter.roles import Role, role_of
+from holter.roles import Role, is_total_loss, role_of
 from holter.tuning import Tuning
 from holter.types import Finding, Kind, RunData, Series, SeriesKey
 
@@ -129,7 +129,9 @@ class SpikeDetector:
             # thousands of ranks repeat the loss of the run
             if role_of(key) in by_role and not any(name == "rank" for name, _ in key.labels):
                 by_role[role_of(key)].append(run.series[key])
-        losses, datasets = by_role[Role.LOSS], by_role[Role.DATASET_LOSS]
+        # an event of the total and of its terms is named by the total
+        losses = sorted(by_role[Role.LOSS], key=lambda series: not is_total_loss(series.key))
+        datasets = by_role[Role.DATASET_LOSS]
         scan = _LossScan(
             run=run,
             context=context,

@@ -23,6 +23,7 @@ from holter.detectors.positions import (
 from holter.detectors.thresholds import Thresholds
 from holter.detectors.throughput.block_medians import BlockCursor, BlockPoints, MedianBlock, cut_into_blocks
 from holter.detectors.throughput.established_level import UNKNOWN_STEPS, LevelShift, LevelShiftThresholds
+from holter.detectors.throughput.evaluation_speed import is_of_evaluation
 from holter.detectors.throughput.level_shift import LevelShiftScan
 from holter.detectors.throughput.slow_drift import SlowDriftScan, SlowDriftThresholds
 from holter.detectors.throughput.work_per_step import (
@@ -191,11 +192,13 @@ def _points(series: Series, block: MedianBlock) -> tuple[list[RowPosition], Floa
 
 
 def run_speed_series(run: RunData) -> list[Series]:
-    """The series of the speed of the run, without those of single ranks."""
+    """The series of the speed of the run, without those of single ranks and of evaluations."""
     chosen = [
         (_ROLES.index(role), key)
         for key in run.series
-        if (role := role_of(key)) in _ROLES and not any(name == "rank" for name, _ in key.labels)
+        if (role := role_of(key)) in _ROLES
+        and not any(name == "rank" for name, _ in key.labels)
+        and not is_of_evaluation(key)
     ]
     return [run.series[key] for _, key in sorted(chosen)]
 

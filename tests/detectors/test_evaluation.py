@@ -95,7 +95,7 @@ def test_an_upward_turn_is_divergence_and_overfitting_where_the_training_loss_fa
     assert (finding.kind, finding.metric, finding.severity) == (
         Kind.DIVERGENCE,
         "eval/loss",
-        Severity.CRITICAL,
+        Severity.WARNING,
     )
     assert 35 * EVERY <= finding.start_step <= finding.detected_step <= 47 * EVERY
     assert finding.evidence["cause"] == "evaluation"

@@ -170,10 +170,44 @@ def test_a_peak_of_the_settings_holds_for_checks_and_curves() -> None:
 
 
 def test_impossible_figures_are_reported() -> None:
-    assert "mfu-impossible" in codes(run({}, **{"train/mfu": flat(1.3)}))
+    assert "mfu-impossible" in codes(run({}, **{"train/mfu(%)": flat(130)}))
+    a100 = {"gpu.name": "NVIDIA A100-SXM4-80GB"}
+    assert "mfu-impossible" in codes(run(a100, **{"train/mfu": flat(1.3), "tflops": flat(150)}))
     assert codes(run({"gpu.name": "NVIDIA A100-SXM4-80GB"}, **{"tflops": flat(900)})) == ["tflops-impossible"]
     fast = codes(run(LLAMA3_8B, **{"throughput(tps)": flat(30_000)}))
     assert fast == ["own-mfu-impossible"]
+
+
+@pytest.mark.parametrize(
+    ("mfu", "tflops", "share"),
+    [
+        (flat(1.42), None, 0.0142),
+        (np.where(np.arange(N) % 4, 0.8, 40.0), None, 0.008),
+        (flat(0.42), None, 0.42),
+        (flat(0.42), 1.3, 0.0042),
+        (flat(0.42), 131.0, 0.42),
+        (flat(3.1), 9.7, 0.031),
+        (np.where(np.arange(N) < 3, 8.0, 0.42), None, 0.42),
+    ],
+    ids=[
+        "above one",
+        "some above one",
+        "a share",
+        "percents by speed",
+        "a share by speed",
+        "percents",
+        "start",
+    ],
+)
+def test_the_unit_of_an_mfu_without_one_is_that_of_the_run(
+    mfu: FloatArray, tflops: float | None, share: float
+) -> None:
+    curves = {"mfu": mfu} if tflops is None else {"mfu": mfu, "tflops": flat(tflops)}
+    data = run({"gpu.name": "NVIDIA A100-SXM4-80GB"}, **curves)
+    (found,) = [each for each in analyze(data).reported if each.quantity == "MFU"]
+    assert found.level is not None
+    assert found.level.typical == pytest.approx(share)
+    assert "mfu-impossible" not in codes(data)
 
 
 @pytest.mark.parametrize(

@@ -84,6 +84,9 @@ class RecoveryThresholds(Thresholds):
     which will come back by itself."""
     flat_share_of_half: float = 0.75
     """The same for the second quarter: a slow decay hardly shows from one quarter to the next."""
+    stay_errors: float = 1.0
+    """Standard errors by which it must be clear of the decay that would bring it back in `settled_steps`, to
+    be called settled before it has lasted for so long."""
     flat_share_of_eighth: float = 0.5
     """Share of its excess in the first half of the last quarter that the second half must have."""
     falling_share: float = 0.7

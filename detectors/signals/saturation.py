@@ -1,0 +1,177 @@
+"""Ratios that are pathological at 1: completions that all reach their limit of length, updates all clipped.
+
+Reinforcement learning of language models logs them. They have a meaning at their end that no usual level is
+needed for: a model whose completions are all cut off before they end gives no answers to reward.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from holter.detectors.detector import DetectorContext
+from holter.detectors.positions import attempt_rows
+from holter.detectors.thresholds import Thresholds
+from holter.roles import words_of
+from holter.types import Finding, FloatArray, Kind, RunData, Series, Severity
+
+_GENERATED = frozenset(
+    f"{word}{plural}"
+    for word in ("completion", "response", "generation", "rollout", "sample")
+    for plural in ("", "s")
+)
+_CUT_OFF = frozenset(["clip", "clipped", "clipping", "truncated", "truncation"])
+_RATIOS = frozenset(["ratio", "fraction", "frac", "rate", "share"])
+_UPDATES = frozenset(["clipfrac", "clipfraction"])
+_OTHERS = frozenset(
+    ["grad", "gradient", "reward", "rewards", "advantage", "advantages", "value", "vf", "prompt", "prompts"]
+)
+_MEAN = re.compile(r"(?<![a-z])(mean|avg|average)(?![a-z])")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SaturationThresholds(Thresholds):
+    """When a ratio counts as saturated."""
+
+    rows: int = 32
+    """Rows whose mean shows it: a few rows at 1 are usual while a model learns to end its answers."""
+    saturated: float = 0.95
+    """Mean of so many rows from which on it is saturated: nothing but single samples is left."""
+    over: float = 0.8
+    """Mean of so many rows below which it is over."""
+    shortest_limit: float = 64.0
+    """Tokens. A limit of length below this may be the length of every answer."""
+    confidence: float = 0.9
+    """Confidence."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Ratio:
+    """A series with the share [n] that it states of what is saturated at 1, and what that means.
+
+    `from_start`: whether it is reported where it was saturated from the first row on.
+    """
+
+    series: Series
+    share: FloatArray
+    meaning: str
+    advice: str
+    from_start: bool = True
+
+
+_LENGTH_ADVICE = (
+    "Compare completions with those of before: repetition, a lost end token. Raise the limit of length only "
+    "where they are sound; else roll back, or penalise length."
+)
+_UPDATE_ADVICE = "Lower the learning rate, or take fewer updates of each batch: the policy moves too far."
+
+
+@dataclass(frozen=True, kw_only=True)
+class SaturationDetector:
+    """Detects completions that are all cut off, and updates of a policy that are all clipped."""
+
+    name: ClassVar[str] = "saturation"
+    kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.METRIC_COLLAPSE})
+    thresholds: SaturationThresholds = SaturationThresholds()
+
+    def detect(self, run: RunData, context: DetectorContext) -> Iterable[Finding]:
+        """One finding for each time at which something is saturated, from the series that shows it first."""
+        findings = sorted(
+            (
+                finding
+                for ratio in _ratios(run, self.thresholds)
+                for finding in self._of_ratio(ratio, context.tuning.of(ratio.series.key.metric).sensitivity)
+            ),
+            key=lambda finding: (finding.attempt, finding.detected_step),
+        )
+        first: list[Finding] = []
+        for finding in findings:
+            if not any(_is_same(earlier, finding) for earlier in first):
+                first.append(finding)
+        return first
+
+    def _of_ratio(self, ratio: _Ratio, sensitivity: float) -> Iterator[Finding]:
+        limits, series = self.thresholds, ratio.series
+        for span in attempt_rows(series):
+            row = span.first + np.flatnonzero(np.isfinite(ratio.share[span.rows]))
+            share = ratio.share[row]
+            if len(share) < limits.rows:
+                continue
+            mean = sliding_window_view(share, limits.rows).mean(axis=1)
+            least = 1 - (1 - limits.saturated) * sensitivity
+            first = 0
+            while first < len(mean) and (mean[first:] >= least).any():
+                at = first + int(np.argmax(mean[first:] >= least))
+                over = np.flatnonzero(mean[at:] < limits.over)
+                end = at + int(over[0]) if len(over) else None
+                # of the window that shows it, the first row that is saturated itself
+                start = at + int(np.argmax(share[at : at + limits.rows] >= least))
+                if start > 0 or ratio.from_start:
+                    last = None if end is None else int(row[end + limits.rows - 1])
+                    level = float(mean[at:end].max())
+                    yield self._finding(ratio, int(row[start]), int(row[at + limits.rows - 1]), last, level)
+                if end is None:
+                    break
+                first = end
+
+    def _finding(self, ratio: _Ratio, start: int, detected: int, end: int | None, level: float) -> Finding:
+        series = ratio.series
+        until = "" if end is None else f" until step {int(series.step[end]):,}"
+        return Finding(
+            kind=Kind.METRIC_COLLAPSE,
+            metric=series.key.metric,
+            labels=series.key.labels,
+            attempt=int(series.attempt[start]),
+            start_step=int(series.step[start]),
+            peak_step=int(series.step[detected]),
+            end_step=None if end is None else int(series.step[end]),
+            detected_step=int(series.step[detected]),
+            classified_step=int(series.step[detected]),
+            severity=Severity.WARNING if end is None else Severity.INFO,
+            confidence=self.thresholds.confidence,
+            summary=f"{ratio.meaning} from step {int(series.step[start]):,} on{until} ({series.key}).",
+            advice=ratio.advice,
+            evidence={"level": level},
+        )
+
+
+def _ratios(run: RunData, thresholds: SaturationThresholds) -> Iterator[_Ratio]:
+    """The ratios of a run that have a meaning at 1; its lengths only where no ratio states it."""
+    keys = [key for key in sorted(run.series) if not any(name == "rank" for name, _ in key.labels)]
+    states_cut_off = False
+    for key in keys:
+        words, series = words_of(key.metric), run.series[key]
+        if words & _OTHERS:
+            continue
+        share = np.where(series.value <= 1.0, series.value, 0.0)  # a value above 1 is no ratio
+        if words & _CUT_OFF and words & _RATIOS and words & _GENERATED:
+            states_cut_off = True
+            meaning = "Nearly all completions are cut off at their limit of length"
+            yield _Ratio(series=series, share=share, meaning=meaning, advice=_LENGTH_ADVICE)
+        elif words & _UPDATES:
+            meaning = "Nearly all updates of the policy are clipped"
+            yield _Ratio(series=series, share=share, meaning=meaning, advice=_UPDATE_ADVICE)
+    if states_cut_off:
+        return
+    for key in keys:
+        words, last = words_of(key.metric), _MEAN.sub("max", key.metric.lower())
+        if "length" not in words or not words & _GENERATED or words & _OTHERS or last == key.metric.lower():
+            continue
+        longest = next((run.series[each] for each in keys if each.metric.lower() == last), None)
+        series = run.series[key]
+        if longest is not None and np.array_equal(longest.step, series.step) and len(series):
+            limit = np.fmax.accumulate(longest.value)
+            share = np.where(limit >= thresholds.shortest_limit, series.value / np.fmax(limit, 1.0), 0.0)
+            meaning = "Completions are on average as long as the longest"
+            yield _Ratio(series=series, share=share, meaning=meaning, advice=_LENGTH_ADVICE, from_start=False)
+
+
+def _is_same(earlier: Finding, later: Finding) -> bool:
+    """Whether two findings state the same at the same time."""
+    same = earlier.attempt == later.attempt and earlier.advice == later.advice
+    return same and (earlier.end_step is None or later.start_step <= earlier.end_step)
