@@ -12,9 +12,7 @@ from collections.abc import Generator, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
-import psycopg
 import pytest
 from httpx._transports import default as transports
 from hypothesis import HealthCheck, settings
@@ -26,6 +24,7 @@ from holter.server.database import connect
 from holter.server.migrate import upgrade
 from holter.server.store import Store
 from tests.support.postgresql import Postgres, postgres
+from tests.support.postgresql_databases import Databases
 from tests.support.postgresql_relay import Relay, relayed
 from tests.support.requirements import list_missing
 
@@ -130,7 +129,7 @@ def postgres_server(postgres_cluster: Postgres) -> str:
 @pytest.fixture(scope="session")
 def postgres_template(postgres_cluster: Postgres) -> str:
     """The name of a migrated database that others are copied from."""
-    with psycopg.connect(postgres_cluster.address, autocommit=True) as connection:
+    with postgres_cluster.connection() as connection:
         connection.execute("CREATE DATABASE migrated")
     engine = connect(postgres_cluster.url("migrated"))
     upgrade(engine)
@@ -138,16 +137,18 @@ def postgres_template(postgres_cluster: Postgres) -> str:
     return "migrated"
 
 
+@pytest.fixture(scope="session")
+def postgres_databases(postgres_cluster: Postgres, postgres_template: str) -> Databases:
+    """The databases of the tests, which use them one after the other."""
+    return Databases(postgres_cluster, postgres_template)
+
+
 @pytest.fixture
-def postgres_url(postgres_cluster: Postgres, postgres_template: str) -> Iterator[str]:
+def postgres_url(postgres_cluster: Postgres, postgres_databases: Databases) -> Iterator[str]:
     """The address of a migrated, empty PostgreSQL database."""
-    name = f"test_{uuid4().hex}"
-    with psycopg.connect(postgres_cluster.address, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name} TEMPLATE {postgres_template}")
+    name = postgres_databases.take()
     yield postgres_cluster.url(name)
-    # a connection of its own: a test may have stopped the server meanwhile
-    with psycopg.connect(postgres_cluster.address, autocommit=True) as connection:
-        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    postgres_databases.give_back(name)
 
 
 @pytest.fixture(scope="session")

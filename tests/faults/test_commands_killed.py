@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
-import psycopg
 import pytest
 from sqlalchemy import Engine, func, select
 
@@ -156,7 +155,7 @@ def empty(database_url: str, request: pytest.FixtureRequest, tmp_path: Path) -> 
     template: str = request.getfixturevalue("postgres_template")
 
     def created() -> str:
-        with psycopg.connect(cluster.address, autocommit=True) as admin:
+        with cluster.connection() as admin:
             admin.execute("DROP DATABASE IF EXISTS target WITH (FORCE)")
             admin.execute(f"CREATE DATABASE target TEMPLATE {template}")
         return cluster.url("target")

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import httpx
 import psutil
-import psycopg
 import pytest
 
 from holter.server.database import connect
@@ -126,15 +125,15 @@ def on_small_disk(
     small_disk: Path, postgres_cluster: Postgres, postgres_template: str
 ) -> Iterator[tuple[str, Path]]:
     """The address of a PostgreSQL database whose tables lie on the small disk; its log lies elsewhere."""
-    with psycopg.connect(postgres_cluster.address, autocommit=True) as admin:
+    with postgres_cluster.connection() as admin:
         shutil.chown(small_disk, postgres_cluster.user)
         admin.execute(f"CREATE TABLESPACE small LOCATION '{small_disk}'")
     try:
-        with psycopg.connect(postgres_cluster.address, autocommit=True) as admin:
+        with postgres_cluster.connection() as admin:
             admin.execute(f"CREATE DATABASE on_small TEMPLATE {postgres_template} TABLESPACE small")
         yield postgres_cluster.url("on_small"), small_disk
     finally:
-        with psycopg.connect(postgres_cluster.address, autocommit=True) as admin:
+        with postgres_cluster.connection() as admin:
             admin.execute("DROP DATABASE IF EXISTS on_small WITH (FORCE)")
             admin.execute("DROP TABLESPACE small")
 

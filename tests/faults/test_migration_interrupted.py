@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import psycopg
 import pytest
 from sqlalchemy import Engine, inspect, text
 
@@ -31,12 +30,12 @@ def without_tables(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[s
         yield f"sqlite:///{tmp_path / 'new.db'}"
         return
     cluster: Postgres = request.getfixturevalue("postgres_cluster")
-    with psycopg.connect(cluster.address, autocommit=True) as admin:
+    with cluster.connection() as admin:
         admin.execute("CREATE DATABASE without_tables")
     try:
         yield cluster.url("without_tables")
     finally:
-        with psycopg.connect(cluster.address, autocommit=True) as admin:
+        with cluster.connection() as admin:
             admin.execute("DROP DATABASE without_tables WITH (FORCE)")
 
 

@@ -22,7 +22,6 @@ from uuid import uuid4
 
 import httpx
 import numpy as np
-import psycopg
 import pytest
 from sqlalchemy.orm import Session
 
@@ -171,7 +170,7 @@ def fresh_postgresql(request: pytest.FixtureRequest) -> Callable[[], str]:
     def create_database() -> str:
         cluster: Postgres = request.getfixturevalue("postgres_cluster")
         name = f"documented_{uuid4().hex}"
-        with psycopg.connect(cluster.address, autocommit=True) as connection:
+        with cluster.connection() as connection:
             connection.execute(f"CREATE DATABASE {name}")
         return cluster.url(name)
 

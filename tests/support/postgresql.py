@@ -84,6 +84,10 @@ class Postgres:
             for process in processes:
                 process.resume()
 
+    def connection(self, database: str = "postgres") -> psycopg.Connection:
+        """A connection of the administrator, on which each statement is a transaction of its own."""
+        return psycopg.connect(self.address, dbname=database, autocommit=True)
+
     def url(self, database: str) -> str:
         """The address of one of its databases."""
         here = make_url("postgresql+psycopg://postgres@/").update_query_dict({"host": str(self._room)})
