@@ -1,6 +1,7 @@
 """Headings of epochs without a number: `Start epoch :`, `=== New epoch ===`. Each is that of the next epoch.
 
-The first one of a launch is above its first epoch. Where a line states the number of an epoch, that counts.
+The first one of a launch is above its first epoch, and one behind values is above the next epoch. Where a
+line states the number of an epoch, that counts.
 """
 
 from __future__ import annotations
@@ -21,8 +22,7 @@ def _note(line: str, state: DialectState) -> None:
         return
     number = FIRST
     if last is not None and "may begin" not in axis:
-        has_values = axis.get("lines", (None, None))[1] == last
-        number = last + has_values
+        number = last + (last in (axis.get("lines", (None, None))[1], axis.get("epoch", (None,))[0]))
     end_evaluation(axis)
     note_epoch({Counter.EPOCH: (number, 0)}, axis)
     axis[UNNUMBERED] = number

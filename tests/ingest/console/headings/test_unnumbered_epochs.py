@@ -39,3 +39,16 @@ def test_epochs_that_lines_number_themselves_are_those(tmp_path: Path, first: in
     )
     steps = steps_of(read_log(tmp_path, OPENING + text))
     assert set(map(tuple, steps.values())) == {tuple(range(first, first + 4))}
+
+
+@pytest.mark.parametrize("form", ["step {0}: loss 1.{1}{0}\n", "Batch {0}/50: loss 1.{1}{0}\n"])
+def test_steps_that_begin_anew_below_such_headings_continue_through_the_epochs(
+    tmp_path: Path, form: str
+) -> None:
+    epochs = (
+        "Start epoch\n" + "".join(form.format(i, n) for i in range(10, 60, 10)) + f"Validation loss: 0.{n}\n"
+        for n in range(1, 5)
+    )
+    run = read_log(tmp_path, OPENING + "".join(epochs))
+    assert run.attempts == 1
+    assert steps_of(run) == {"loss": [*range(10, 210, 10)], "Validation loss": [50, 100, 150, 200]}
