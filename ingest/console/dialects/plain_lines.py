@@ -43,6 +43,7 @@ from holter.ingest.console.headings.training_sections import (
     begin_section,
     note_setting,
 )
+from holter.ingest.console.headings.unnumbered_epochs import UNNUMBERED_EPOCHS
 from holter.ingest.console.layouts.line_layouts import LineLayout, layout_of
 from holter.ingest.console.line.cached_shapes import shape_of, shape_of_line
 from holter.ingest.console.line.line_settings import is_setting
@@ -549,6 +550,7 @@ _OWN_LINES = replace(DIALECT, kinds=_OWN_KINDS).followed_by(
             *(or_counted(or_recurring(kind), _line_of_own_text) for kind in _WITHOUT_POSITION),
             COLUMN_HEADINGS,
             EVALUATION_HEADINGS,
+            UNNUMBERED_EPOCHS,
             FRAMED_SECTIONS,
             SUBJECT_HEADINGS,
             or_recurring(class_tables.VALUE_ROW),

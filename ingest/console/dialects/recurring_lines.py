@@ -38,8 +38,9 @@ from holter.ingest.console.search.pattern_search import LinearPattern
 from holter.ingest.console.steps.evaluated_parts import data_of_parts
 from holter.ingest.console.steps.evaluation_passes import names_of_pass
 from holter.ingest.console.steps.late_evaluations import epoch_evaluated
+from holter.ingest.console.steps.opening_values import is_in_opening
 from holter.ingest.console.steps.recurrence import recurring_values
-from holter.ingest.console.steps.step_axis import has_steps, is_before_training, is_in_opening, position
+from holter.ingest.console.steps.step_axis import has_steps, is_before_training, position
 from holter.ingest.console.text.values import parse_time
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.printed_numbers import BEFORE_NUMBER, without_objects

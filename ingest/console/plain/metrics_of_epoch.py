@@ -67,12 +67,12 @@ from holter.ingest.console.steps.evaluation_steps import (
     step_of_next,
 )
 from holter.ingest.console.steps.late_evaluations import epoch_evaluated, note_trained
+from holter.ingest.console.steps.opening_values import is_in_opening
 from holter.ingest.console.steps.parts_of_epochs import count_fraction, count_pass
 from holter.ingest.console.steps.stated_names import note_names
 from holter.ingest.console.steps.step_axis import (
     announced_step,
     has_steps,
-    is_in_opening,
     last_step,
     may_count_lines,
     training_step,

@@ -42,6 +42,7 @@ from holter.ingest.console.steps.step_without_epoch import (
     step_without_epoch,
 )
 from holter.ingest.console.steps.steps_over_epochs import step_over_epochs, steps_over_epochs
+from holter.ingest.console.steps.unnumbered_epochs import UNNUMBERED, end_unnumbered
 from holter.ingest.console.steps.unnumbered_rows import end_epoch, forget_rows, note_step
 
 _AXES = (Counter.GLOBAL_STEP, Counter.STEP, Counter.BATCH, Counter.EPOCH, Counter.OTHER)
@@ -112,6 +113,7 @@ def forget_position(state: DialectState) -> None:
         "lone step",
         "has values",
         EVALUATES_ALONE,
+        UNNUMBERED,
     ):
         state.pop(name, None)
     for name in {"opening settings", "opening names"} & state.keys():
@@ -159,6 +161,7 @@ def training_step(counts: Counts, state: DialectState, kind: str = "") -> int | 
     """The step of a line of the training; None if it counts nothing. `kind` is that of its metrics."""
     note_inner_count(counts, state)
     if Counter.EPOCH in counts:
+        end_unnumbered(state)
         note_epoch_within(counts[Counter.EPOCH][0], state)
     is_counted = Counter.EPOCH in counts and not is_end_of_epoch(counts, state, kind)
     step = _step(counts, state, kind)
@@ -205,6 +208,7 @@ def training_steps(
         epochs = [(int(announced[0]), int(announced[1]))] * len(inner)
     if Counter.EPOCH in columns:
         state.pop("rounds", None)
+        end_unnumbered(state)
         for number, _ in (columns[Counter.EPOCH][0], columns[Counter.EPOCH][-1]):
             note_epoch_within(number, state)
     if inner is not None and inner[-1][1]:
@@ -269,6 +273,7 @@ def note_epoch(counts: Counts, state: DialectState) -> None:
     """Note the epoch that a line without any metric announces: lines of its batches follow."""
     if Counter.EPOCH in counts:
         number, epochs = counts[Counter.EPOCH]
+        end_unnumbered(state)
         number, last = number_of_epoch(number, state), state.get("announced", [None])[0]
         note_epoch_within(number, state)
         if last != number:
@@ -447,11 +452,6 @@ def is_before_training(state: DialectState) -> bool:
 def is_at_left_step(state: DialectState) -> bool:
     """The same of a record, before which a text may be read in columns: nothing is noted."""
     return "left" in state and state["left"] == state.get("step")
-
-
-def is_in_opening(state: DialectState) -> bool:
-    """Whether a launch was shown of which no record was read, and no line has stated a position in it."""
-    return is_at_left_step(state) and state.keys().isdisjoint(("names", "announced", "heading"))
 
 
 def begins_with_epoch(state: DialectState) -> bool:

@@ -1,0 +1,19 @@
+"""Lines of a launch above its first record, where no line has stated a position in it."""
+
+from __future__ import annotations
+
+from holter.ingest.console.dialect import DialectState
+from holter.ingest.console.steps.step_axis import is_at_left_step
+
+_OF_LAUNCH = ("names", "announced", "heading")
+"""What is known of a launch once a record was read, or a line has stated a position."""
+
+
+def is_in_opening(axis: DialectState) -> bool:
+    """Whether a launch was shown of which no record was read, and no line has stated a position in it."""
+    return is_at_left_step(axis) and axis.keys().isdisjoint(_OF_LAUNCH)
+
+
+def is_above_first(axis: DialectState) -> bool:
+    """The same, also of the first launch of a text."""
+    return axis.keys().isdisjoint(("step", *_OF_LAUNCH)) or is_in_opening(axis)
