@@ -152,11 +152,18 @@ def is_unknown_spread(parts: list[str], index: int) -> bool:
     return before.endswith(" (") and between.strip() == "," and behind.startswith(")")
 
 
+def _is_one_of_pairs(parts: list[str], index: int) -> bool:
+    """Whether a number begins one of several pairs in brackets: `acc (0.8, 0.1) gain (0.2, 0.1)`."""
+    before, between = parts[2 * index : 2 * index + 3 : 2]
+    pairs = [text for text in parts[max(2 * index - 4, 0) : 2 * index + 5 : 4] if text.endswith(" (")]
+    return before.endswith(" (") and between.strip() == "," and len(pairs) > 1
+
+
 def is_marked_as_measured(parts: list[str], index: int) -> bool:
     """Whether a number next to known metrics is one, too: `acc=0.81 prec=0.79`, `WER 9.1% del 3.4%`."""
     before = parts[2 * index]
-    if before.endswith(" (") and parts[2 * index + 2].strip() == ",":
-        return "." in parts[2 * index + 1]  # `acc (0.8, 0.1)`, a mean and how far its values vary
+    if _is_one_of_pairs(parts, index):
+        return "." in parts[2 * index + 1]
     is_marked = before.rstrip(" ")[-1:] in (":", "=", "\t") or before.endswith(
         ("', ", '", ')
     )  # `('acc', 0.7)`
