@@ -204,8 +204,9 @@ _OBJECTIVES = _words(
     "focal dice hinge diffusion denoising distill distillation cls bbox"
 )
 _TERMS = _words(
-    "policy pg actor critic value vf v q qf entropy g d gen disc generator discriminator adv adversarial gan "
-    "kl kld aux auxiliary balance balancing z reg regularization penalty commit commitment surrogate"
+    "policy pg actor critic value vf v q qf entropy g d gen dis disc generator discriminator wgan fake adv "
+    "adversarial gan kl kld aux auxiliary balance balancing z reg regularization penalty commit commitment "
+    "surrogate"
 )
 """Words of losses that need not fall: of policies, critics, adversaries and regularisers."""
 _NO_LOSSES = _words("packet weight frame power scale scaler scaling")

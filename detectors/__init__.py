@@ -9,6 +9,7 @@ import numpy as np
 from holter.detectors.apply_tuning import drop_planned, drop_unwanted, with_roles, without_roles
 from holter.detectors.causes import explain_findings
 from holter.detectors.detector import Detector, DetectorContext
+from holter.detectors.evaluation.early_rise import EarlyRiseDetector
 from holter.detectors.evaluation.eval_loss import EvaluationDetector
 from holter.detectors.evaluation.overfitting import OverfittingDetector
 from holter.detectors.findings import finding_type
@@ -16,7 +17,6 @@ from holter.detectors.health.gpu_fault import GpuFaultDetector
 from holter.detectors.health.memory_leak import MemoryLeakDetector
 from holter.detectors.incremental import IncrementalState
 from holter.detectors.inhibition import inhibit
-from holter.detectors.loss.early_rise import EarlyRiseDetector
 from holter.detectors.loss.nonfinite import NonfiniteDetector
 from holter.detectors.loss.slow_rise import SlowRiseDetector
 from holter.detectors.loss.spike import SpikeDetector

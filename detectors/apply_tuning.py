@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from holter.detectors.policy_losses import with_policy_losses
+from holter.detectors.policy_losses import with_adversarial_losses, with_policy_losses
 from holter.detectors.positions import rows_of_attempt, rows_up_to
 from holter.roles import MetricWithRole
 from holter.tuning import PlannedEvent, Tuning
@@ -20,7 +20,7 @@ _SLACK_POINTS = 8
 def with_roles(run: RunData, tuning: Tuning) -> RunData:
     """The run with the roles that the user set for its series, and those that follow from its other series;
     the same series, under equal keys."""
-    return with_policy_losses(_with_user_roles(run, tuning))
+    return with_adversarial_losses(with_policy_losses(_with_user_roles(run, tuning)))
 
 
 def _with_user_roles(run: RunData, tuning: Tuning) -> RunData:

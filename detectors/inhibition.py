@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from holter.detectors.correlation import merge_correlated
-from holter.detectors.loss.early_rise import EARLY_ROWS
+from holter.detectors.evaluation.early_rise import EARLY_ROWS
 from holter.detectors.positions import rows_of_attempt, rows_up_to
 from holter.detectors.ranks.rank_matrix import build_rank_matrix, series_by_rank
 from holter.detectors.thresholds import Thresholds

@@ -1,10 +1,10 @@
-"""Losses of reinforcement learning: by their names like any other, by what they measure terms of a policy."""
+"""Losses of policies and of adversaries: losses by their names, and terms of a game by what they measure."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from holter.roles import MetricWithRole, Role, is_user_role, role_of, words_of
+from holter.roles import MetricWithRole, Role, is_total_loss, is_user_role, role_of, words_of
 from holter.types import RunData, SeriesKey
 
 _WORDS = frozenset(["policy", "pg", "actor", "critic", "value", "vf", "qf", "surrogate"])
@@ -32,4 +32,36 @@ def with_policy_losses(run: RunData) -> RunData:
     for key in totals:
         term = SeriesKey(MetricWithRole(key.metric, Role.LOSS_TERM), key.labels)
         series_by_key[term] = replace(series_by_key.pop(key), key=term)
+    return replace(run, series=series_by_key)
+
+
+_GENERATORS = frozenset(["g", "gen", "generator"])
+_LOSSES = frozenset([Role.LOSS, Role.DATASET_LOSS, Role.LOSS_TERM])
+_ADVERSARIES = frozenset(["d", "dis", "disc", "discriminator"])
+
+
+def has_adversary(run: RunData) -> bool:
+    """Whether a run trains a generator and its adversary: it logs losses of both."""
+    losses = {str(key.metric) for key in run.series if role_of(key) in _LOSSES}  # thousands of ranks log one
+    words = [words_of(metric) for metric in losses]
+    return all(any(each & names for each in words) for names in (_GENERATORS, _ADVERSARIES))
+
+
+def with_adversarial_losses(run: RunData) -> RunData:
+    """The run with the losses of a generator and its adversary, and their total, as terms, where it has both.
+
+    Each rises as the other learns, and may wander over decades. What is in a folder of losses is as much a
+    term, a score or a sign of theirs, and no dataset: `loss/g/total`, `loss/scores/fake`.
+    """
+    if not has_adversary(run):
+        return run
+    series_by_key = dict(run.series)
+    for key in run.series:
+        role = role_of(key)
+        if role not in (Role.LOSS, Role.DATASET_LOSS) or is_user_role(key):
+            continue
+        is_part = role is Role.DATASET_LOSS and not key.labels
+        if is_part or is_total_loss(key) or words_of(key.metric) & (_GENERATORS | _ADVERSARIES):
+            term = SeriesKey(MetricWithRole(key.metric, Role.LOSS_TERM), key.labels)
+            series_by_key[term] = replace(series_by_key.pop(key), key=term)
     return replace(run, series=series_by_key)

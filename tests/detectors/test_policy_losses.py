@@ -79,3 +79,44 @@ def test_the_user_decides() -> None:
     tuned = Tuning(metrics={"loss": Role.LOSS})
     assert [finding.metric for finding in find(policy, tuning=tuned)] == ["loss"]
     assert {role_of(key) for key in with_roles(policy, tuned).series} == {Role.LOSS, Role.REWARD}
+
+
+def wandering(seed: int) -> np.ndarray:
+    """The loss of one side of a game: it wanders over four decades."""
+    steps = np.random.default_rng(seed).standard_normal(2000)
+    level = np.zeros(2000)
+    for row in range(1, 2000):
+        level[row] = 0.99 * level[row - 1] + 0.14 * steps[row]
+    return np.asarray(10 ** (2 * level))
+
+
+@pytest.mark.parametrize(
+    ("generator", "adversary"),
+    [
+        ("loss/g/total", "loss/d/total"),
+        ("gen_loss", "dis_loss"),
+        ("train/loss", "D_loss"),
+        ("G/loss", "D/loss"),
+    ],
+)
+def test_losses_of_a_generator_and_its_adversary_are_no_critical_alarm(
+    generator: str, adversary: str
+) -> None:
+    for seed in range(3131, 3135):
+        both = [series(generator, wandering(seed)), series(adversary, 1 / (1 + wandering(seed)))]
+        others = [series(name, wandering(seed + 100)) for name in ("g_loss", "loss/scores/fake")]
+        findings = find(run(*both, *others))
+        assert [each for each in findings if each.severity == "critical"] == []
+
+
+def test_the_reconstruction_of_a_generator_is_a_loss() -> None:
+    rng = np.random.default_rng(3140)
+    terms = [series(name, rng.normal(1, 0.1, N)) for name in ("loss/g/total", "loss/d/total")]
+    (finding,) = find(run(series("mel_loss", spiking_loss()), *terms))
+    assert finding.metric == "mel_loss"
+
+
+def test_datasets_named_by_single_letters_have_losses() -> None:
+    rng = np.random.default_rng(3141)
+    single = run(*(series(f"loss/{name}", rng.normal(1, 0.1, N)) for name in ("c", "d", "e")))
+    assert {role_of(key) for key in with_roles(single, Tuning()).series} == {Role.DATASET_LOSS}

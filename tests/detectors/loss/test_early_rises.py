@@ -52,6 +52,11 @@ def test_a_small_part_of_the_fall_is_no_early_rise() -> None:
     assert reported(run(series("loss", turned(3101, 0.2, noise=0.005)))) == []
 
 
+def test_a_loss_that_wanders_about_zero_has_no_early_rise() -> None:
+    assert len(early_rises(run(series("loss", turned(3109, 0.9) + 1.0)))) == 1
+    assert early_rises(run(series("loss", turned(3109, 0.9) - 1.2))) == []
+
+
 def test_an_early_rise_that_comes_back_is_information() -> None:
     loss = turned(3102, 0.9, rows=120)
     loss[40:] = turned(3103, 0.0, rows=120)[40:]

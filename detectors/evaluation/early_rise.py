@@ -233,7 +233,9 @@ def _find_rise(
     fall = highest[first] - means[first]
     latest = sliding_window_view(value, size).mean(axis=1)[rows - size + 1]
     # NaN while the noise is not known
-    candidates = (latest - means[first] > visible) & (fall > visible)
+    # a loss of both signs wanders about zero, as that of a policy does
+    has_one_sign = (np.minimum.accumulate(value) > 0) | (highest < 0)
+    candidates = (latest - means[first] > visible) & (fall > visible) & has_one_sign[rows]
     for index in np.flatnonzero(candidates).tolist():
         row, begin = int(rows[index]), int(first[index])
         last_low = begin + low_rows - 1
