@@ -70,7 +70,8 @@ def subject_of(texts: tuple[str, ...]) -> tuple[str, str] | None:
         return ("client", member[1])
     if (training := _TRAINING.match(texts[0])) is not None and not _is_again(training[1], texts):
         return (training[1].lower(), str(int(training[2])))
-    if (tag := _TAG.match(texts[0])) is not None and DATA_SPLIT.search(tag[1]) is None:
+    tag = _TAG.match(texts[0])
+    if tag is not None and DATA_SPLIT.search(tag[1]) is None and not is_metric_name(tag[1]):
         return ("training", tag[1])
     if (logger := logger_line(texts)) is not None:
         return ("logger", logger.tag)

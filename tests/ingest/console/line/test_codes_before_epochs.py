@@ -80,6 +80,14 @@ def test_data_in_brackets_next_to_those_of_an_epoch_name_no_training(data: str, 
     assert steps == {"loss": [1, 2, 3, 4], f"{data.lower()}/loss": [1, 2, 3, 4]}
 
 
+def test_the_name_of_a_metric_in_brackets_names_no_training(tmp_path: Path) -> None:
+    text = "".join(
+        f"[Accuracy][Epoch {n}/9] top: 0.{n}\n[Loss][Epoch {n}/9] sum: 2.{n}\n" for n in range(1, 5)
+    )
+    steps = steps_of(read_log(tmp_path, text))
+    assert not any("training" in name for name in steps)
+
+
 def test_how_many_of_all_there_were_is_no_batch(tmp_path: Path) -> None:
     text = "".join(f"Epoch {n} #moves: {10 * n}/90 loss: 0.{n}\n" for n in range(1, 5))
     assert steps_of(read_log(tmp_path, text))["loss"] == [1, 2, 3, 4]
