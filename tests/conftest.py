@@ -27,6 +27,7 @@ from tests.support.postgresql import Postgres, postgres
 from tests.support.postgresql_databases import Databases
 from tests.support.postgresql_relay import Relay, relayed
 from tests.support.requirements import list_missing
+from tests.support.unsynced_sqlite import skip_waiting_for_disk
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -34,6 +35,7 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.setdefault("HOLTER_ENVIRONMENT", "0")  # of this machine: tests of it pass one of their own
     _set_up_hypothesis(is_exploring=config.getoption("--hypothesis-profile", None) == "exploring")
     _load_certificates_once()
+    skip_waiting_for_disk()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
