@@ -27,6 +27,7 @@ from tests.support.postgresql import Postgres, postgres
 from tests.support.postgresql_databases import Databases
 from tests.support.postgresql_relay import Relay, relayed
 from tests.support.requirements import list_missing
+from tests.support.unsynced_sqlite import skip_waiting_for_disk
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -34,6 +35,7 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.setdefault("HOLTER_ENVIRONMENT", "0")  # of this machine: tests of it pass one of their own
     _set_up_hypothesis(is_exploring=config.getoption("--hypothesis-profile", None) == "exploring")
     _load_certificates_once()
+    skip_waiting_for_disk()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
@@ -83,8 +85,8 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than processors, since many tests wait for other processes; four at most."""
-    return min((os.cpu_count() or 1) + 1, 4)
+    """Two more than processors, since many tests wait for other processes; four at most."""
+    return min((os.cpu_count() or 1) + 2, 4)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -55,7 +55,7 @@ class ConsoleReader:
 
     def __init__(self, dialect: ConsoleDialect, state: Mapping[str, Any]) -> None:
         self._search, self._kinds = BlockSearch(dialect.kinds), dialect.kinds
-        self._numbers = {kind: number for number, kind in enumerate(self._kinds)}
+        self._numbers = dialect.numbers
         self._states = ProcessStates(state.get("memories", {}))
         self._series = ProcessSeries(state)
         self._settings = StatedSettings(state)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
@@ -247,6 +248,11 @@ class ConsoleDialect:
 
     def __hash__(self) -> int:
         return hash(self.name)  # see `LineKind`
+
+    @cached_property
+    def numbers(self) -> Mapping[LineKind, int]:
+        """The kinds in their order, with their numbers."""
+        return {kind: number for number, kind in enumerate(self.kinds)}
 
     def matches(self, text: bytes) -> bool:
         """Whether a text is in this dialect."""

@@ -16,9 +16,10 @@ from holter.server.alerting import read_incidents
 from holter.server.alerting.incident_rows import normalize_candidate
 from holter.server.alerting.lifecycle import changes
 from holter.server.alerting.silent_agents import detect_silent_agents, silent_agents
-from holter.server.database import connect
+from holter.server.database import connect, sqlite
 from holter.server.migrate import check, downgrade, migrations, upgrade
 from holter.server.models import Base, IncidentRow, NotificationRow, Project, RunRecord
+from tests.support import unsynced_sqlite
 
 
 def test_up_down_and_up_again(engine: Engine) -> None:
@@ -139,11 +140,14 @@ def test_a_failed_migration_leaves_nothing_behind(tmp_path: Path) -> None:
     engine.dispose()
 
 
-def test_sqlite_is_safe_by_default(sqlite_engine: Engine) -> None:
-    with sqlite_engine.connect() as connection:
+def test_sqlite_is_safe_by_default(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite, "_PRAGMAS", unsynced_sqlite.SHIPPED)
+    engine = connect(sqlite_url)
+    with engine.connect() as connection:
         assert connection.scalar(text("PRAGMA journal_mode")) == "wal"
         assert connection.scalar(text("PRAGMA synchronous")) == 2
         assert connection.scalar(text("PRAGMA foreign_keys")) == 1
+    engine.dispose()
 
 
 def test_other_databases_are_refused() -> None:
