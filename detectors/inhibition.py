@@ -16,6 +16,7 @@ from holter.detectors.correlation import merge_correlated
 from holter.detectors.evaluation.early_rise import EARLY_ROWS
 from holter.detectors.positions import rows_of_attempt, rows_up_to
 from holter.detectors.ranks.rank_matrix import build_rank_matrix, series_by_rank
+from holter.detectors.signals.fitted_loss import follows_fitted_loss
 from holter.detectors.thresholds import Thresholds
 from holter.roles import Role, role_of
 from holter.types import Finding, Kind, RunData, Series, SeriesKey, Severity
@@ -69,7 +70,8 @@ def inhibit(findings: Iterable[Finding], run: RunData) -> list[Finding]:
         elif finding.kind is Kind.STALL:
             independent.append(_with_gpu_fault(finding, faults))
         elif _is_signal_break(finding):
-            if not any(_explains_break(change, finding) for change in changes):
+            is_explained = any(_explains_break(change, finding) for change in changes)
+            if not is_explained and not follows_fitted_loss(finding, run):
                 independent.append(finding)
         elif not _is_same_or_part(finding, slow_rises) and not any(
             _follows_replay(finding, replay) for replay in replays

@@ -53,6 +53,17 @@ def test_a_collapse_has_its_own_kind(metric: str, before: float, after: float) -
     assert finding.end_step is None
 
 
+@pytest.mark.parametrize(("loss_after", "is_reported"), [(2.0, True), (1.5, True), (0.02, False)])
+def test_a_gradient_norm_that_vanishes_as_a_loss_that_is_fitted_is_no_collapse(
+    loss_after: float, is_reported: bool
+) -> None:
+    fall = ((np.arange(N) - AT) / 60).clip(0, 1)
+    loss = series("loss", noisy(2.0 * (loss_after / 2.0) ** fall, share=0.01, seed=9))
+    norm = series("grad_norm", noisy(0.5 * (0.005 / 0.5) ** fall))
+    kinds = {finding.kind for finding in found(run(loss, norm)) if finding.metric == "grad_norm"}
+    assert kinds == ({"metric_collapse"} if is_reported else set())
+
+
 def test_a_collapse_that_is_over_has_its_end() -> None:
     low = (np.arange(N) >= AT) & (np.arange(N) < AT + 300)
     (finding,) = found(with_loss("grad_norm", noisy(np.where(low, 0.005, 0.5))))
