@@ -293,6 +293,8 @@ _NUMBER_ALONE = LinearPattern(
     # `Agent SUCCESS Rate 0.04`, `success -> 0.9`
     rb"|^[ \t>*-]{0,20}(?:[A-Z][A-Za-z_-]{1,30} ){1,4}-?\d{1,9}\.\d{1,20}[ \t\r]{0,8}$"
     rb"|^[ \t>*-]{0,20}[A-Za-z][\w -]{0,40} [-=]> {0,8}-?\d{1,9}\.\d{1,20}[ \t\r]{0,8}$"
+    # `eval_success_mean=0.0`
+    rb"|^[ \t>*-]{0,20}[A-Za-z][\w ./@-]{0,80}= {0,4}-?\d{1,9}\.\d{1,20}(?:[eE][-+]?\d{1,3})?%?[ \t\r]{0,8}$"
 )
 _LOSS_ALONE = LinearPattern(
     rb"(?im)"

@@ -90,6 +90,8 @@ _COMPUTED_PART = re.compile(r"[ \t]{0,8}[01]\.\d{6,20}")
 _LOSSES = re.compile(r"(?i)loss|perplexity|\bppl\b|cost")
 _AMOUNT = re.compile(r"(?i)(?:^|/)n(?: \d+)?$|^num|\btotal\b|count$|(?:episode|sample|image|token)s$")
 """Names of whole numbers that state of how many the metrics of an evaluation are."""
+_SPEEDS = frozenset({"fps", "sps", "speed", "throughput"})
+"""Names of whole numbers that are measured, next to known metrics."""
 
 
 def is_of_best(parts: list[str], shape: LineShape) -> bool:
@@ -294,6 +296,7 @@ def _measured_fields(
         is_measured |= is_run and "." in numbers[field.index]
         is_marked = parts[2 * field.index].rstrip(" ")[-1:] in (":", "=")
         is_measured |= is_several and is_marked and _AMOUNT.search(field.name) is None
+        is_measured |= is_marked and field.name.lower() in _SPEEDS
         if is_known or is_between_metrics(parts, shape, at) or (measures and is_measured):
             yield field, value
 
