@@ -14,7 +14,7 @@ from typing import NamedTuple
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineResult, LineValues
 from holter.ingest.console.dialects import class_report, class_tables
 from holter.ingest.console.dialects.cell_tables import SPLIT_ROWS
-from holter.ingest.console.dialects.coco_summary import SUMMARY
+from holter.ingest.console.dialects.coco_summary import COCO_SUMMARY
 from holter.ingest.console.dialects.copied_results import COPIED_RESULTS
 from holter.ingest.console.dialects.evaluation_results import (
     EVALUATION_RESULTS,
@@ -509,7 +509,7 @@ So are functions that a compiler names with the arguments of their templates, in
 
 _MORE_SPECIAL = (
     BEST_BELOW,
-    SUMMARY,
+    *COCO_SUMMARY,
     *KITTI_RESULTS,
     FITS,
     STYLEGAN_METRICS,
