@@ -78,6 +78,7 @@ from holter.ingest.console.steps.step_axis import (
     training_step,
 )
 from holter.ingest.console.steps.steps_over_epochs import is_before_end
+from holter.ingest.console.steps.timed_rows import STEPS_OF_ROWS, next_timed_row
 from holter.ingest.console.steps.unnumbered_rows import next_row
 from holter.ingest.console.text.values import parse_time
 from holter.ingest.metric_names import is_metric_name
@@ -123,6 +124,8 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     template = template_of(parts)
     if (at_row := next_row(template, axis)) is not None:
         return _at_step(at_row, line, shape, numbers, axis)
+    if (at_row := next_timed_row(template, axis)) is not None:
+        return _timed_row(at_row, line, parts, shape, axis)
     evaluating = _data_of_headings(parts, shape, template, axis)
     # lines of which only the numbers differ are losses of batches, unlike rows that name what they are of
     names = [field.name for field in shape.metrics]
@@ -350,6 +353,15 @@ def _at_step(
         return None
     note_names([*values], step, step, axis)
     return LineValues(step, values, parse_time(line), section_labels(axis, values))
+
+
+def _timed_row(
+    number: int, line: str, parts: list[str], shape: LineShape, axis: dict[str, Any]
+) -> LineValues | None:
+    """The metrics of a numbered line of a process that states no step, whatever others have stated above."""
+    measured = _measured_fields(parts, shape, axis, is_split=bool(shape.split), skips_first=False)
+    values = {metric_name(field.name, shape.split): value * field.scale for field, value in measured}
+    return LineValues(number, values, parse_time(line), STEPS_OF_ROWS, is_late=True) if values else None
 
 
 def _is_repeated(line: str) -> bool:
