@@ -19,7 +19,7 @@ from holter.ingest.console.headings.training_sections import (
 )
 from holter.ingest.console.line.cached_shapes import shape_of_line
 from holter.ingest.console.line.confusion_counts import confusion_counts
-from holter.ingest.console.line.data_names import is_of_evaluation
+from holter.ingest.console.line.data_names import data_of_path, is_of_evaluation
 from holter.ingest.console.line.evaluation_names import best_of, metric_name, name_of_best, name_of_mean
 from holter.ingest.console.line.identified_rows import identity_of_row
 from holter.ingest.console.line.line_bests import best_step_above, named_best
@@ -171,9 +171,10 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     labels = labels_below(subject, labels_of_line(shape, numbers, axis))
     if shape.about is None and numbered is None:
         is_part = not (naming.split or naming.of_parts or shape.is_of_training)
+        is_part &= naming.of_path is None
         if is_part and (of_data := parts_of_evaluation(values, int(step), axis)):
             note_again(of_data, step, axis)
-        values = qualified(values, parts, shape, step, axis)
+        values = _of_path(qualified(values, parts, shape, step, axis), naming)
     is_one = shape.about is None and shape.row is None and not (naming.row or subject or numbered)
     is_one &= identity is None
     if is_one and not naming.is_best and ("heading" in axis or (naming.split and has_steps(axis))):
@@ -237,7 +238,7 @@ class _Naming(NamedTuple):
 
     `split` is the data of an evaluation, `of_parts` that of its parts above, `evaluating` that of the heading
     above; `means` are the names of which the values are means of an epoch, `row` is the name of the row;
-    `is_final`: they are results of the end of the training.
+    `is_final`: they are results of the end of the training. `of_path` is the data that a path names.
     """
 
     split: str
@@ -247,6 +248,7 @@ class _Naming(NamedTuple):
     row: str
     is_best: bool
     is_final: bool = False
+    of_path: str | None = None
 
 
 def _naming(
@@ -254,7 +256,8 @@ def _naming(
 ) -> _Naming:
     """What the values of a line at a step are named after; `stated` is the data that it names itself."""
     split = stated or evaluating or (axis.get("split", "") if shape.is_summary else "")
-    is_part = not (split or shape.is_of_training)
+    of_path = data_of_path(text_before(parts, shape.metrics[0])) if shape.metrics else None
+    is_part = not (split or shape.is_of_training) and of_path is None
     of_parts = data_of_parts([field.name for field in shape.metrics], step, axis) if is_part else ""
     has_own_names = split or of_parts or "heading" in axis or shape.row is not None
     # within an epoch another line with the names of its steps has no means of it
@@ -269,6 +272,7 @@ def _naming(
         row="" if shape.about is not None else row_name(parts, shape),
         is_best=is_of_best(parts, shape),
         is_final=is_final(parts, shape),
+        of_path=of_path,
     )
 
 
@@ -319,6 +323,14 @@ def _name_of_value(stated: str, naming: _Naming, axis: dict[str, Any]) -> str:
         is_mean = name in names_of_pass(data, axis)
         name = name_of_mean(name, data) if is_mean else metric_name(name, data)
     return f"epoch/{name}" if name.removesuffix("/mean") in naming.means else name
+
+
+def _of_path(values: dict[str, float], naming: _Naming) -> dict[str, float]:
+    """The values of one of several, with the data that its path names: `/data/test_data/T1/ 'acc': 0.5`."""
+    if not naming.of_path or naming.split:
+        return values
+    rows = ((*name.rpartition("/")[::2], value) for name, value in values.items())
+    return {f"{row}/{metric_name(of, naming.of_path)}" if row else of: value for row, of, value in rows}
 
 
 def _at_part_of_epoch(
