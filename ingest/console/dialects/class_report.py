@@ -1,6 +1,7 @@
 """scikit-learn's report on a classification: precision, recall and F1 of each class, below their names.
 
 It is of an evaluation at the last step of the training, and its rows are `eval/CLASS/precision` and so on.
+Right below a result that names its data, as `Test loss: 0.5`, it is of these.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ from holter.ingest.console.steps.step_axis import announced_step
 from holter.ingest.console.text.values import parse_numbers
 
 _MAX_CLASSES = 50
+_DATA_ABOVE = "data above report"
+_OF_EACH_EPOCH = ("val", "dev")
+"""Data that are evaluated in each epoch: a report below the last one may be of those of the test."""
 _ROW = re.compile(
     r"\s*(?P<name>\S.{0,60}?)\s{2,40}(?:(?P<precision>[\d.]+)\s{2,40}(?P<recall>[\d.]+)\s{2,40})?"
     r"(?P<f1>[\d.]+)(?:\s{2,40}\d{1,12})?\s*"
@@ -23,8 +27,10 @@ _ROW = re.compile(
 
 
 def _begin(line: str, state: DialectState) -> None:
-    """Note that rows of classes follow."""
+    """Note that rows of classes follow, and the data of the result right above them."""
     state["rows of classes"] = 0
+    above = axis_state(state).get("evaluated above", "") if state.get("is near") else ""
+    state[_DATA_ABOVE] = "" if above.startswith(_OF_EACH_EPOCH) else above
     state.pop("class columns", None)
 
 
@@ -36,7 +42,8 @@ def parse_row(line: str, state: DialectState) -> LineValues | None:
     if match is None or state.get("rows of classes", _MAX_CLASSES) >= _MAX_CLASSES or step is None:
         return None
     state["rows of classes"] += 1
-    name, split = match["name"], axis.get("evaluating") or axis.get("split") or "eval"
+    data = axis.get("evaluating") or axis.get("split") or state.get(_DATA_ABOVE)
+    name, split = match["name"], data or "eval"
     values = {f"{name}/{metric}": match[metric] for metric in ("precision", "recall")}
     values[f"{name}/f1" if match["precision"] else name] = match["f1"]
     numbers = parse_numbers((metric_name(key, split), text) for key, text in values.items() if text)
@@ -47,6 +54,7 @@ HEADING = LineKind(
     pattern=LinearPattern(rb"(?i)recall[ \t]{1,20}f1?-?score(?:[ \t]{1,20}[a-z]{3,20})?[ \t\r]{0,20}\n"),
     parse=_begin,
     any_program=True,
+    in_blocks=True,
 )
 ROW = LineKind(
     pattern=LinearPattern(

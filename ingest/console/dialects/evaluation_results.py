@@ -14,7 +14,7 @@ from holter.ingest.console.line.evaluation_names import metric_name
 from holter.ingest.console.line.line_settings import is_setting
 from holter.ingest.console.line.line_tokens import split_numbers
 from holter.ingest.console.line.line_words import DATA_SPLIT
-from holter.ingest.console.plain.metrics_of_epoch import parse_metrics_of_epoch
+from holter.ingest.console.plain.result_blocks import parse_metric, parse_result
 from holter.ingest.console.search.pattern_search import LinearPattern
 from holter.ingest.console.steps.step_axis import position
 from holter.ingest.console.text.values import parse_number, parse_time
@@ -48,7 +48,7 @@ def _begin(line: str, state: DialectState) -> LineResult:
 
 
 def add_result(line: str, state: DialectState) -> LineResult:
-    """A result at the step of its evaluation, for which it may wait; elsewhere a metric of an epoch."""
+    """A result at the step of its evaluation, for which it may wait; elsewhere one of a block."""
     match, results = _RESULT.search(line), state.get("results")
     if match is None:
         return None
@@ -57,8 +57,8 @@ def add_result(line: str, state: DialectState) -> LineResult:
         left = _release(state)
         names = [name, *(field.name for field in shape_of_line(split_numbers(line)).metrics)]
         is_metric = any(is_metric_name(each) and not is_setting(each) for each in names)
-        found = parse_metrics_of_epoch(line, state) if is_metric else None
-        return [*left, *([found] if found is not None else [])]
+        found = (parse_metric if is_metric else parse_result)(line, state)
+        return [*left, *(found if isinstance(found, list) else [found] if found is not None else [])]
     if value is None:
         return None
     results["names"].append(name)
@@ -106,6 +106,7 @@ EVALUATION_RESULTS = (
         ),
         parse=add_result,
         any_program=True,
+        in_blocks=True,
     ),
 )
 """Headings of results, and the lines below them."""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineResult, LineValues
 from holter.ingest.console.dialects import class_report, class_tables
 from holter.ingest.console.dialects.cell_tables import SPLIT_ROWS
-from holter.ingest.console.dialects.coco_summary import SUMMARY
+from holter.ingest.console.dialects.coco_summary import COCO_SUMMARY
 from holter.ingest.console.dialects.copied_results import COPIED_RESULTS
 from holter.ingest.console.dialects.evaluation_results import (
     EVALUATION_RESULTS,
@@ -293,6 +293,8 @@ _NUMBER_ALONE = LinearPattern(
     # `Agent SUCCESS Rate 0.04`, `success -> 0.9`
     rb"|^[ \t>*-]{0,20}(?:[A-Z][A-Za-z_-]{1,30} ){1,4}-?\d{1,9}\.\d{1,20}[ \t\r]{0,8}$"
     rb"|^[ \t>*-]{0,20}[A-Za-z][\w -]{0,40} [-=]> {0,8}-?\d{1,9}\.\d{1,20}[ \t\r]{0,8}$"
+    # `eval_success_mean=0.0`
+    rb"|^[ \t>*-]{0,20}[A-Za-z][\w ./@-]{0,80}= {0,4}-?\d{1,9}\.\d{1,20}(?:[eE][-+]?\d{1,3})?%?[ \t\r]{0,8}$"
 )
 _LOSS_ALONE = LinearPattern(
     rb"(?im)"
@@ -507,7 +509,7 @@ So are functions that a compiler names with the arguments of their templates, in
 
 _MORE_SPECIAL = (
     BEST_BELOW,
-    SUMMARY,
+    *COCO_SUMMARY,
     *KITTI_RESULTS,
     FITS,
     STYLEGAN_METRICS,

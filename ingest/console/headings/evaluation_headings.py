@@ -70,15 +70,24 @@ def announce(line: str, state: DialectState) -> None:
         note_heading_again(data, axis)
         axis["evaluating"] = data
         if (of := _OF.search(text)) is not None and DATA_SPLIT.fullmatch(of[1]) is None:
-            axis[_RESULTS_OF] = [of[1], axis.get("step")]
+            note_evaluated(of[1], axis)
         return
     end_evaluation(axis)
     axis["headed training"] = True
 
 
+def note_evaluated(of: str, axis: DialectState) -> None:
+    """Note what the results of an evaluation are of, up to the next step."""
+    axis[_RESULTS_OF] = [of, axis.get("step")]
+
+
 def evaluated_here(axis: DialectState) -> str:
     """The data that a heading above announces, with what its results are of: `evaluation/segm`."""
-    data: str = axis.get("evaluating", "")
+    return with_evaluated(axis.get("evaluating", ""), axis)
+
+
+def with_evaluated(data: str, axis: DialectState) -> str:
+    """The data of an evaluation with what the results at this step are of, as a line above names it."""
     of, step = axis.get(_RESULTS_OF, ("", None))
     return f"{data}/{of}" if data and of and step == axis.get("step") else data
 

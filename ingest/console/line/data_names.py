@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from holter.ingest.console.line.line_words import EVALUATIONS
+from holter.ingest.console.line.line_words import DATA_TAG, EVALUATIONS
 from holter.translated_words import in_english
 
 _METRIC = (
@@ -17,6 +17,11 @@ _DATA = re.compile(
     rf"(?:train(?:ing)?|trn|(?P<word>{EVALUATIONS}))(?![a-z])"
     rf"|(?:train|(?P<beginning>eval|valid|val|test))(?={_METRIC})"
 )
+_PATH = re.compile(r"(?<![\w./~-])[~.]{0,2}/?(?:[\w.-]{1,80}/){2,30}")
+_DEVICES = "/dev/"
+"""A folder of the system, and of no data."""
+_LAST_FOLDERS = 2
+"""The folder of the data, and that of one of them: `/data/test_data/T1/`."""
 _WITHIN_WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 """Where the next word of camel case begins."""
 
@@ -40,3 +45,13 @@ def evaluation_of(name: str) -> str:
     """The data of an evaluation that the name of a metric begins with, "" if it does not."""
     found = _data_of(name)
     return "" if found is None else found["word"] or found["beginning"] or ""
+
+
+def data_of_path(text: str) -> str | None:
+    """The data that a folder at the end of a path names, "" if it is of the training; None without one."""
+    for path in _PATH.finditer(text) if "/" in text else ():
+        folders = path[0].removeprefix(_DEVICES).rstrip("/").split("/")
+        for folder in reversed(folders[-_LAST_FOLDERS:]):
+            if (data := DATA_TAG.fullmatch(folder)) is not None:
+                return (data[2] or "").lower()
+    return None

@@ -10,7 +10,7 @@ are then read when their counter comes, as if they were below it. For an evaluat
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
@@ -63,6 +63,7 @@ from holter.ingest.console.plain.results_of_next_step import (
 )
 from holter.ingest.console.steps.lines_of_epochs import MOST_LINES_OF_EPOCH
 from holter.ingest.console.steps.step_axis import known_axis, note_values, position
+from holter.ingest.console.steps.timed_rows import are_timed, note_timed_rows
 from holter.ingest.console.steps.unnumbered_rows import note_rows
 from holter.ingest.metric_names import is_metric_name
 
@@ -280,13 +281,15 @@ def _rows_above(shape: LineShape, line: str, state: DialectState) -> list[LineAb
     """The lines above the first counter that are steps of their own.
 
     They are losses of a training in the same words, more than processes print in an epoch, or as many as the
-    step that this line states.
+    step that this line states. So many results with the time since the start are those of another process.
     """
     above = state["above"]
     if not (shape.is_record and above["lines"]) or shape.split:
         return []
     template, rows = _last_rows(above["lines"])
     before = above.get("dropped", 0) if len(rows) == len(above["lines"]) else 0
+    if len(rows) > MOST_LINES_OF_EPOCH and _are_of_another_process(rows):
+        return _as_steps(template, rows, before, state, note_timed_rows)
     counts = counts_of(shape, split_numbers(line)[1::2])
     number, _ = next(iter(counts.values()), (0, 0))
     if counts.keys() == {Counter.EPOCH}:
@@ -311,17 +314,29 @@ def _rows_of_epoch(known: KnownLine, state: DialectState) -> list[LineAbove]:
     return _as_steps(template, rows, 0, state) if len(rows) > MOST_LINES_OF_EPOCH else []
 
 
+def _are_of_another_process(rows: Sequence[Any]) -> bool:
+    """Whether rows, the last one first, are results that state the time since the start and no step."""
+    lines = [known_line(LineAbove(*each).message) for _, each in reversed(rows)]
+    return not is_training(lines[0].shape) and are_timed(lines[0].shape, (each.numbers for each in lines))
+
+
 def _last_rows(lines: Sequence[Any]) -> tuple[int, list[Any]]:
     """The last of some lines that are in the same words, and these words; the last one first."""
     template: int = lines[-1][0]
     return template, [*takewhile(lambda each: each[0] == template, reversed(lines))]
 
 
-def _as_steps(template: int, rows: Sequence[Any], before: int, state: DialectState) -> list[LineAbove]:
-    """Lines that are steps of their own, behind so many `before` them."""
+def _as_steps(
+    template: int,
+    rows: Sequence[Any],
+    before: int,
+    state: DialectState,
+    note: Callable[[int, int, DialectState], None] = note_rows,
+) -> list[LineAbove]:
+    """Lines that are steps of their own, or are numbered, behind so many `before` them."""
     del state["above"]
     state["placed"] = True
-    note_rows(template, before, state.setdefault("plain lines", {}))
+    note(template, before, state.setdefault("plain lines", {}))
     return [LineAbove(*each) for _, each in reversed(rows)]
 
 

@@ -19,7 +19,7 @@ from holter.ingest.console.headings.training_sections import (
 )
 from holter.ingest.console.line.cached_shapes import shape_of_line
 from holter.ingest.console.line.confusion_counts import confusion_counts
-from holter.ingest.console.line.data_names import is_of_evaluation
+from holter.ingest.console.line.data_names import data_of_path, is_of_evaluation
 from holter.ingest.console.line.evaluation_names import best_of, metric_name, name_of_best, name_of_mean
 from holter.ingest.console.line.identified_rows import identity_of_row
 from holter.ingest.console.line.line_bests import best_step_above, named_best
@@ -78,6 +78,7 @@ from holter.ingest.console.steps.step_axis import (
     training_step,
 )
 from holter.ingest.console.steps.steps_over_epochs import is_before_end
+from holter.ingest.console.steps.timed_rows import STEPS_OF_ROWS, next_timed_row
 from holter.ingest.console.steps.unnumbered_rows import next_row
 from holter.ingest.console.text.values import parse_time
 from holter.ingest.metric_names import is_metric_name
@@ -90,6 +91,8 @@ _COMPUTED_PART = re.compile(r"[ \t]{0,8}[01]\.\d{6,20}")
 _LOSSES = re.compile(r"(?i)loss|perplexity|\bppl\b|cost")
 _AMOUNT = re.compile(r"(?i)(?:^|/)n(?: \d+)?$|^num|\btotal\b|count$|(?:episode|sample|image|token)s$")
 """Names of whole numbers that state of how many the metrics of an evaluation are."""
+_SPEEDS = frozenset({"fps", "sps", "speed", "throughput"})
+"""Names of whole numbers that are measured, next to known metrics."""
 
 
 def is_of_best(parts: list[str], shape: LineShape) -> bool:
@@ -121,6 +124,8 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     template = template_of(parts)
     if (at_row := next_row(template, axis)) is not None:
         return _at_step(at_row, line, shape, numbers, axis)
+    if (at_row := next_timed_row(template, axis)) is not None:
+        return _timed_row(at_row, line, parts, shape, axis)
     evaluating = _data_of_headings(parts, shape, template, axis)
     # lines of which only the numbers differ are losses of batches, unlike rows that name what they are of
     names = [field.name for field in shape.metrics]
@@ -166,9 +171,10 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     labels = labels_below(subject, labels_of_line(shape, numbers, axis))
     if shape.about is None and numbered is None:
         is_part = not (naming.split or naming.of_parts or shape.is_of_training)
+        is_part &= naming.of_path is None
         if is_part and (of_data := parts_of_evaluation(values, int(step), axis)):
             note_again(of_data, step, axis)
-        values = qualified(values, parts, shape, step, axis)
+        values = _of_path(qualified(values, parts, shape, step, axis), naming)
     is_one = shape.about is None and shape.row is None and not (naming.row or subject or numbered)
     is_one &= identity is None
     if is_one and not naming.is_best and ("heading" in axis or (naming.split and has_steps(axis))):
@@ -232,7 +238,7 @@ class _Naming(NamedTuple):
 
     `split` is the data of an evaluation, `of_parts` that of its parts above, `evaluating` that of the heading
     above; `means` are the names of which the values are means of an epoch, `row` is the name of the row;
-    `is_final`: they are results of the end of the training.
+    `is_final`: they are results of the end of the training. `of_path` is the data that a path names.
     """
 
     split: str
@@ -242,6 +248,7 @@ class _Naming(NamedTuple):
     row: str
     is_best: bool
     is_final: bool = False
+    of_path: str | None = None
 
 
 def _naming(
@@ -249,7 +256,8 @@ def _naming(
 ) -> _Naming:
     """What the values of a line at a step are named after; `stated` is the data that it names itself."""
     split = stated or evaluating or (axis.get("split", "") if shape.is_summary else "")
-    is_part = not (split or shape.is_of_training)
+    of_path = data_of_path(text_before(parts, shape.metrics[0])) if shape.metrics else None
+    is_part = not (split or shape.is_of_training) and of_path is None
     of_parts = data_of_parts([field.name for field in shape.metrics], step, axis) if is_part else ""
     has_own_names = split or of_parts or "heading" in axis or shape.row is not None
     # within an epoch another line with the names of its steps has no means of it
@@ -264,6 +272,7 @@ def _naming(
         row="" if shape.about is not None else row_name(parts, shape),
         is_best=is_of_best(parts, shape),
         is_final=is_final(parts, shape),
+        of_path=of_path,
     )
 
 
@@ -294,6 +303,7 @@ def _measured_fields(
         is_measured |= is_run and "." in numbers[field.index]
         is_marked = parts[2 * field.index].rstrip(" ")[-1:] in (":", "=")
         is_measured |= is_several and is_marked and _AMOUNT.search(field.name) is None
+        is_measured |= is_marked and field.name.lower() in _SPEEDS
         if is_known or is_between_metrics(parts, shape, at) or (measures and is_measured):
             yield field, value
 
@@ -313,6 +323,14 @@ def _name_of_value(stated: str, naming: _Naming, axis: dict[str, Any]) -> str:
         is_mean = name in names_of_pass(data, axis)
         name = name_of_mean(name, data) if is_mean else metric_name(name, data)
     return f"epoch/{name}" if name.removesuffix("/mean") in naming.means else name
+
+
+def _of_path(values: dict[str, float], naming: _Naming) -> dict[str, float]:
+    """The values of one of several, with the data that its path names: `/data/test_data/T1/ 'acc': 0.5`."""
+    if not naming.of_path or naming.split:
+        return values
+    rows = ((*name.rpartition("/")[::2], value) for name, value in values.items())
+    return {f"{row}/{metric_name(of, naming.of_path)}" if row else of: value for row, of, value in rows}
 
 
 def _at_part_of_epoch(
@@ -347,6 +365,15 @@ def _at_step(
         return None
     note_names([*values], step, step, axis)
     return LineValues(step, values, parse_time(line), section_labels(axis, values))
+
+
+def _timed_row(
+    number: int, line: str, parts: list[str], shape: LineShape, axis: dict[str, Any]
+) -> LineValues | None:
+    """The metrics of a numbered line of a process that states no step, whatever others have stated above."""
+    measured = _measured_fields(parts, shape, axis, is_split=bool(shape.split), skips_first=False)
+    values = {metric_name(field.name, shape.split): value * field.scale for field, value in measured}
+    return LineValues(number, values, parse_time(line), STEPS_OF_ROWS, is_late=True) if values else None
 
 
 def _is_repeated(line: str) -> bool:

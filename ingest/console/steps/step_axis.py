@@ -42,6 +42,7 @@ from holter.ingest.console.steps.step_without_epoch import (
     step_without_epoch,
 )
 from holter.ingest.console.steps.steps_over_epochs import step_over_epochs, steps_over_epochs
+from holter.ingest.console.steps.timed_rows import begin_timed_rows
 from holter.ingest.console.steps.unnumbered_epochs import UNNUMBERED, end_unnumbered
 from holter.ingest.console.steps.unnumbered_rows import end_epoch, forget_rows, note_step
 
@@ -123,6 +124,7 @@ def forget_position(state: DialectState) -> None:
     forget_round(state)
     forget_outer_count(state)
     forget_rows(state)
+    begin_timed_rows(state)
     if (section := state.get("section")) is not None:
         named = {**section["first"], **section.get("next", {})}
         state["section"] = {"first": named, "now": named, "next": named}

@@ -27,7 +27,7 @@ _SHARED = {
     "bar": {"hf_metrics", "hf_trainer"},  # results are at the last step of the Trainer
     "loss at": {"hf_metrics", "hf_trainer"},  # likewise
     "opening": {"bars", "hf_trainer"},  # set by the reader
-    "is near": {"class_tables", "names_above"},  # likewise
+    "is near": {"class_report", "class_tables", "names_above"},  # likewise
 }
 """Keys that several modules use for one thing."""
 

@@ -23,6 +23,26 @@ def test_whatever_is_measured_next_to_a_known_metric_is_a_result(tmp_path: Path,
     }
 
 
+@pytest.mark.parametrize("sign", ["=", " = ", ": "])
+def test_results_that_never_change_are_read_next_to_known_metrics(tmp_path: Path, sign: str) -> None:
+    text = "".join(
+        f"Epoch: {n}, global_step={n}000\nq_loss=0.{n}\n"
+        f"eval_solved_mean{sign}0.0\neval_return_mean{sign}5.{n}\neval_len_mean{sign}40.0\n"
+        for n in (1, 2, 3, 4)
+    )
+    steps = steps_of(read_log(tmp_path, text))
+    names = ("q_loss", "eval_solved_mean", "eval_return_mean", "eval_len_mean")
+    assert steps == {name: [1000, 2000, 3000, 4000] for name in names}
+
+
+@pytest.mark.parametrize("name", ["SPS", "fps", "Speed"])
+def test_a_speed_in_whole_numbers_is_read_next_to_known_metrics(tmp_path: Path, name: str) -> None:
+    text = "".join(
+        f"Epoch: {n}, global_step={n}000\n{name}: 10{n}, pg_loss=0.{n}, envs: 4{n}\n" for n in (1, 2, 3)
+    )
+    assert steps_of(read_log(tmp_path, text)) == {each: [1000, 2000, 3000] for each in (name, "pg_loss")}
+
+
 @pytest.mark.parametrize("line", ["Hidden size: 0.5", "Samples: 900", "weight_decay: 0.1", "lr: 0.1"])
 def test_settings_and_amounts_next_to_results_are_none(tmp_path: Path, line: str) -> None:
     steps = steps_of(read_log(tmp_path, f"{EPOCHS}Accuracy: 0.9\n{line}\n"))
