@@ -31,6 +31,7 @@ from holter.ingest.console.launches.opening_lines import (
     arguments_of,
     is_dated,
     is_heading,
+    is_round_of_booster,
     line_at,
     numbers_of,
     opener_of,
@@ -99,16 +100,17 @@ class LaunchOpening:
     `_pieces` has those that were printed once. Where each was printed several times, `_is_repeated`: by
     launches that printed no record, or by workers that print what their parent does. `_first` is the first
     line of the program, if it was printed several times and others once. Where all lines are short, such as
-    the name of a model, `_is_short`: they show that the launch is the same without them. `_opener` is a part
-    of the first line of the text, which may state a day and a time (`_is_dated`) or be a heading right above
-    the records (`_heading`); `_has_text`, whether other words came since the last record, `crash`, what was
-    printed since then of a program that crashed, `_has_loaded`, whether a line states that a checkpoint was
-    loaded, and `loaded_at`, its step or epoch. `_evaluated`: the data of the command of an evaluation.
-    `_had_begun`: the first opening lines came again since then, before they were set aside. `_is_warned`: the
-    last line was a warning. `_warnings` are those before the first record, with how often each was printed;
-    `_has_warned`: one came again since then. `has_begun_training`: a line since then states that a training
-    starts. `_before_waiting`: what of `_found` was above the first line that waits for one below it; None if
-    no line does.
+    the name of a model, `_is_short`: they show that the launch is the same without them. So does the first
+    record if it is a round of a booster (`_is_boosted`). `_opener` is a part of the first line of the text,
+    which may state a day and a time (`_is_dated`) or be a heading right above the records (`_heading`);
+    `_has_text`, whether other words came since the last record, `crash`, what was printed since then of a
+    program that crashed, `_has_loaded`, whether a line states that a checkpoint was loaded, and `loaded_at`,
+    its step or epoch. `_evaluated`: the data of the command of an evaluation. `_had_begun`: the first opening
+    lines came again since then, before they were set aside. `_is_warned`: the last line was a warning.
+    `_warnings` are those before the first record, with how often each was printed; `_has_warned`: one came
+    again since then. `has_begun_training`: a line since then states that a training starts.
+    `_before_waiting`: what of `_found` was above the first line that waits for one below it; None if no line
+    does.
     """
 
     def __init__(self, state: Mapping[str, Any]) -> None:
@@ -119,6 +121,7 @@ class LaunchOpening:
             self._pieces = [piece.encode("latin-1") for piece in state["pieces"]]
         self._is_repeated: bool = state.get("repeated", False)
         self._is_short: bool = state.get("short", False)
+        self._is_boosted: bool = state.get("boosted", False)
         self._short = [piece.encode("latin-1") for piece in state.get("short head", ())]
         self.settings = PrintedSettings(state.get("settings", {}))
         self._has_dated: bool = state.get("dated", False)
@@ -161,6 +164,8 @@ class LaunchOpening:
             more["before waiting"] = sorted(self._before_waiting)
         if self._is_repeated:
             more["repeated"] = True
+        if self._is_boosted:
+            more["boosted"] = True
         if self._is_short:
             more["short"] = True
         if self._first:
@@ -459,6 +464,8 @@ class LaunchOpening:
         """Whether the next record is one of the same launch, even if its step begins anew."""
         if self.crash.has_ended:
             return False
+        if self._is_boosted and not self._found:
+            return True
         if self._opener and self._has_text and not self._found:
             return True
         if not self._pieces:
@@ -557,6 +564,7 @@ class LaunchOpening:
             self._evaluated = ""
         if self._pieces is not None:
             return ()
+        self._is_boosted = is_round_of_booster(line_at(self._block, self._position))
         self._pieces = [piece for piece, count in self._counts.items() if count == 1]
         first = next(iter(self._counts), b"")
         self._first = first if self._pieces and first not in self._pieces else b""

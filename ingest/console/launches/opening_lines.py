@@ -80,6 +80,8 @@ STATED = re.compile(
 """How a dictionary of settings begins."""
 ARGUMENTS = b"Namespace("
 """How a program prints its arguments, whatever words are among them."""
+_ROUND = re.compile(rb"(?:^|[ :])(?:\[\d{1,6}\]\t[\w' @.-]{1,60}: ?|\d{1,6}:\t(?:learn|test): ?)-?\d")
+"""The results of a round of boosting, as XGBoost, LightGBM and CatBoost print them."""
 
 
 def are_about_set_up(pieces: Sequence[bytes]) -> bool:
@@ -101,6 +103,14 @@ def line_at(block: bytes, position: int) -> bytes:
     """The line of a block around a position."""
     end = block.find(b"\n", position)
     return block[block.rfind(b"\n", 0, position) + 1 : end if end >= 0 else len(block)]
+
+
+def is_round_of_booster(line: bytes) -> bool:
+    """Whether a line has the results of a round of boosting: `[10]\ttrain-logloss:0.48`.
+
+    Boosters print nothing as a training begins, and a program mostly trains several: of folds, of targets.
+    """
+    return _ROUND.search(line) is not None
 
 
 def numbers_of(line: bytes) -> list[int]:

@@ -63,6 +63,8 @@ _AROUND_HEADING = " \t\r\n:=#-*[]"
 _LEAST_WITH_BATCH = 4
 """Texts of a line with an epoch, a batch, its total and a name."""
 _NAME_AND_SIGN = re.compile(r"[ \t]{1,8}[A-Za-z_][\w./@-]{0,60} ?[=:] {0,8}")
+_UNIT = re.compile(r"[ \t]{1,4}([A-Za-z]{1,20})\b")
+"""The word right behind a number."""
 _DIGITS_OF_SHARE = 3
 _SEPARATORS = str.maketrans("_/-.", "    ")
 
@@ -181,6 +183,19 @@ def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None
     forms = {last, last.removesuffix("s")} if field.total_index >= 0 else {last}  # `Episodes 20/50`
     if field.total_index >= 0 and last in OF_SEVERAL and not before:
         return Counter.OTHER
+    return _counter_of_word(forms)
+
+
+def counter_of_progress(field: NumberField, texts: tuple[str, ...]) -> Counter | None:
+    """What a progress counts, where the word behind its total states that: `Progress: 70/500 episodes`."""
+    if field.total_index < 0 or field.english.lower() != "progress":
+        return None
+    unit = _UNIT.match(in_english(texts[field.total_index + 1]))
+    return None if unit is None else _counter_of_word({unit[1].lower(), unit[1].lower().removesuffix("s")})
+
+
+def _counter_of_word(forms: set[str]) -> Counter | None:
+    """What a word in any of these forms counts, other than steps."""
     for members, counter in ((BATCHES, Counter.BATCH), (EPOCHS, Counter.EPOCH), (OTHERS, Counter.OTHER)):
         if not forms.isdisjoint(members):
             return counter

@@ -32,6 +32,7 @@ from holter.ingest.console.line.line_counters import (
     CounterField,
     announces_timesteps,
     counter_of,
+    counter_of_progress,
     heads_list,
     is_batch_of_epoch,
     is_behind_stage,
@@ -273,7 +274,7 @@ class ShapeReader:
         """What a number counts; the counter before it may turn out to be an epoch."""
         if self._logger is not None and field.index == self._logger.counted:
             return Counter.STEP  # of the logger, an episode as well
-        counter = counter_of(field, self._counters)
+        counter = counter_of_progress(field, self._texts) or counter_of(field, self._counters)
         if counter is Counter.OTHER and self._is_of_timesteps:
             return Counter.STEP
         if counter is None and self._is_framed and not self._counters and field.name:

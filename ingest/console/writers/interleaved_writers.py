@@ -23,7 +23,7 @@ from zlib import crc32
 
 from holter.ingest.console.line.data_names import is_of_evaluation
 from holter.ingest.console.writers.row_kinds import MOST_HELD, PlacedRow, RowKind, of_writer
-from holter.ingest.console.writers.training_count import MOST_TRAININGS, TrainingCount
+from holter.ingest.console.writers.training_count import TrainingCount
 from holter.ingest.rows import LogRow, row_from_json, row_to_json
 
 _FEWEST_AT_ONCE = 16
@@ -177,7 +177,7 @@ class InterleavedWriters:
                 clear += self.begin_again()
                 row, self.is_same_launch = row._replace(begins=True), False
                 kind.begin_training(1)
-            elif self.is_same_launch and self._training < MOST_TRAININGS:
+            elif self.is_same_launch and any(other.trainings.may_advance for other in self._kinds.values()):
                 clear += self._begin_next_training()
                 kind.begin_training(self._training)
         self._kinds[name] = kind

@@ -366,3 +366,38 @@ def test_epochs_behind_one_that_was_loaded_again_are_no_next_training(tmp_path: 
         tmp_path, f"{SET_UP}{epochs(20, line)}Loss is nan, back to epoch 9\n{epochs(30, line, 10)}"
     )
     assert attempts_of(run) == [[0] * 20 + [1] * 21]
+
+
+BOOSTERS = [
+    "[{0}]\ttrain-mae:3.{0}\tholdout-mae:4.{0}\n",
+    "[{0}]\ttraining's l1: 3.{0}\tvalid_0's l1: 4.{0}\n",
+    "{0}:\tlearn: 3.{0}\ttest: 4.{0}\ttotal: 1.5s\tremaining: 2s\n",
+    "[09:30:01] [{0}]\ttrain-mae:3.{0}\tholdout-mae:4.{0}\n",
+]
+
+
+@pytest.mark.parametrize("rounds", BOOSTERS)
+@pytest.mark.parametrize("opening", ["", "Reading the table of rents\n"])
+@pytest.mark.parametrize("between", ["", "Stopping early\n\n"])
+def test_boosters_that_are_trained_in_turn_are_of_one_launch(
+    tmp_path: Path, rounds: str, opening: str, between: str
+) -> None:
+    training = "".join(map(rounds.format, range(1, 9)))
+    found = read_log(tmp_path, opening + between.join([training] * 3))
+    assert found.attempts == 1
+    names = {name.partition("/")[0] for name in steps_of(found)}
+    assert steps_of(found) == {
+        f"{name}{label}": [*range(1, 9)] for name in names for label in ("", "/training=2", "/training=3")
+    }
+
+
+@pytest.mark.parametrize("rounds", BOOSTERS)
+def test_boosters_below_the_same_opening_are_launches(tmp_path: Path, rounds: str) -> None:
+    launch = "Reading the table of rents\n" + "".join(map(rounds.format, range(1, 9)))
+    assert read_log(tmp_path, launch * 2).attempts == 2
+    assert read_log(tmp_path, "$ python fit.py\n".join([launch] * 2)).attempts == 2
+
+
+def test_a_text_that_begins_with_a_record_of_no_booster_has_launches(tmp_path: Path) -> None:
+    launch = "".join(f"[{n}] loss: 3.{n}\n" for n in range(1, 9))
+    assert read_log(tmp_path, launch * 2).attempts == 2

@@ -408,3 +408,16 @@ def test_settings_above_the_first_record_change_nothing_of_a_text_that_begins_in
     text = "".join(f"Epoch {e} step {b}, loss {e}.{b}\n" for e in (5, 6) for b in (20, 40))
     run = read_log(tmp_path, f"{OPENING}lr: 0.1\n{text}")
     assert steps_of(run)["loss"] == [220, 240, 260, 280]
+
+
+@pytest.mark.parametrize("between", ["Plot stored\n", "New record with a return of 36.0\n"])
+def test_a_progress_counts_what_is_named_behind_its_total(tmp_path: Path, between: str) -> None:
+    text = "".join(
+        f"Episode {n}/40 | Return: {n % 7}.5 | Entropy: 1.{n:02}\n"
+        + between * (n in (3, 14, 19, 29))
+        + f"Progress: {n}/40 episodes | Mean Return: 2.{n}\n" * (n % 10 == 0)
+        for n in range(1, 41)
+    )
+    steps = steps_of(read_log(tmp_path, text))
+    assert steps["Return"] == steps["Entropy"] == [*range(1, 41)]
+    assert steps["Mean Return"] == [10, 20, 30, 40]

@@ -313,6 +313,14 @@ def test_epochs_that_begin_anew_in_each_of_many_rounds_go_on(tmp_path: Path) -> 
     assert run.points == 400
 
 
+def test_all_of_many_long_trainings_are_told_apart(tmp_path: Path) -> None:
+    rows = "".join(f"step={n} loss=0.{n}\n" for n in range(100, 600, 100))
+    run = read_log(tmp_path, SHORT_OPENING + "".join(f"fitting the cell {n}\n{rows}" for n in range(90)))
+    assert run.attempts == 1
+    labels = ["", *(f"/training={n}" for n in range(2, 91))]
+    assert steps_of(run) == {f"loss{label}": [100, 200, 300, 400, 500] for label in labels}
+
+
 def test_the_next_training_may_print_other_metrics_besides(tmp_path: Path) -> None:
     other = "[A2C] Completed Episode {0}/5, Reward: 98{0}.5, Length: 1000\n"
     text = OPENING + epochs(5, "[DQN] Episode {0} - Reward: 101{0}.5\n") + epochs(5, other)
