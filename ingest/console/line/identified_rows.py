@@ -2,7 +2,7 @@
 
 A whole number that goes up by one from row to row, and begins again at each step, is measured of nothing: it
 tells the rows apart, as a word before a number does (`Class 1: Prec 0.9`). The rows of the first one have no
-label, as it may be the only one.
+label, as it may be the only one, unless such a word is before its number: `Label: 0` is one of several.
 
 So does a setting between the label of a row and a colon, if a row of the same step has another one:
 `Fold 9, k=20: recall = 0.4`. Without a label the words before names distinguish rows (`qualified`).
@@ -47,7 +47,7 @@ def identity_of_row(
     *,
     may_count: bool,
 ) -> dict[str, str] | None:
-    """The label of a row at a step that begins with its number, empty for the first one; None for others.
+    """The label of a row at a step that begins with its number, maybe empty for the first; None for others.
 
     `may_count`: rows without a label may turn out to be steps of their own, each at another one.
     """
@@ -68,7 +68,7 @@ def identity_of_row(
     layouts[str(template)] = [*rows]
     if rows.is_measured or not (is_set or rows.counts_rows):
         return None
-    return {} if number == rows.first else {name: text}
+    return {} if number == rows.first and name.lower() not in _KNOWN else {name: text}
 
 
 def _next(last: _Rows, step: float, number: float, *, is_set: bool) -> _Rows:

@@ -41,9 +41,13 @@ _TAG = re.compile(
 """A name in brackets before what a line counts: `[DQN s0] Episode 10 | reward: 5.2`, `[oak][Epoch 1/9]`."""
 _NUMBERED = re.compile(
     r"(?i)[^\w\n]{0,12}(client)[_-]?(\d{1,6})\b[\])]?"
-    rf"(?=\s{{0,8}}(?:[:|=>-]|$)|\s{{1,8}}(?:{ALL_DATA}|(?:local )?epoch)\b)"
+    rf"(?=\s{{0,8}}(?:[:|=>-]|$)|\s{{1,8}}(?:{ALL_DATA}|(?:local )?epoch)\b"
+    r"|(?<=[\])]) {1,8}[a-z])"
 )
-"""A client with its number as one word, before data, an epoch or a sign: `Client3 Test => Loss: 0.5`."""
+"""A client with its number as one word, before data, an epoch or a sign: `Client3 Test => Loss: 0.5`.
+
+In brackets it may be before any word: `[client_3] trained, loss 0.5`.
+"""
 _TRAINING = re.compile(
     r"(?i)[^\w\n]{0,12}(fold|trial|seed|subject|agent|model|task|experiment|repetition|repeat)[_-]?(\d{1,6})\b[\])]?"
     r"(?=\s{0,8}[:|,>-]{1,3}\s{0,8}[\[({]?[a-z]|\s{1,8}(?:local )?epoch\b)"

@@ -145,6 +145,19 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         )
         for where, heading in {"below their round": "-- Round {0} --\n", "without a round": ""}.items()
     },
+    "clients in brackets before any word, below the data of others": (
+        "".join(f"Client {c} | samples={c}500 | labels=[3, 7]\n" for c in (0, 1))
+        + "".join(
+            f"Round {n}/3\n"
+            + "".join(
+                f"[client_{c}] pred={c} | actual=4\n"
+                f"[client_{c}] trained with noise | loss: 0.{n}{c} | time: 1.{n}s\n"
+                for c in (0, 1)
+            )
+            for n in (1, 2, 3)
+        ),
+        {f"{name}/client={c}": [1, 2, 3] for c in (0, 1) for name in ("loss", "time")},
+    ),
     "members of a round behind what a launcher prints of them": (
         "".join(
             f"== ROUND {n} / 4 ==\n"

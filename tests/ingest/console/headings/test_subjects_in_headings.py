@@ -95,8 +95,10 @@ def test_the_steps_of_values_of_several_subjects(
     assert_steps(tmp_path, text, expected)
 
 
-@pytest.mark.parametrize("word", ["Label", "Bin"])
-def test_a_number_that_counts_the_rows_of_a_step_is_their_label(tmp_path: Path, word: str) -> None:
+@pytest.mark.parametrize(("word", "first"), [("Label", "{Label=0}"), ("Bin", "")])
+def test_a_number_that_counts_the_rows_of_a_step_is_their_label(
+    tmp_path: Path, word: str, first: str
+) -> None:
     text = "".join(
         f"Epoch[1] Batch[{n}0] - loss: 1.{n}  acc: 46.0%\n"
         + f"Evaluating on dev set:\n  loss: 0.{n}  acc: 6{n}.5\n"
@@ -104,7 +106,7 @@ def test_a_number_that_counts_the_rows_of_a_step_is_their_label(tmp_path: Path, 
         for n in range(1, 5)
     )
     series = {str(key): points.value.tolist() for key, points in read_log(tmp_path, text).data.series.items()}
-    for at, label in enumerate(("", f"{{{word}=1}}", f"{{{word}=2}}")):
+    for at, label in enumerate((first, f"{{{word}=1}}", f"{{{word}=2}}")):
         assert series[f"dev/Prec{label}"] == [float(f"7{at}.{n}") for n in range(1, 5)]
         assert series[f"dev/Recall{label}"] == [float(f"8{at}.{n}") for n in range(1, 5)]
     assert not any("repeat" in name for name in series)
