@@ -80,7 +80,7 @@ STATED = re.compile(
 """How a dictionary of settings begins."""
 ARGUMENTS = b"Namespace("
 """How a program prints its arguments, whatever words are among them."""
-_ROUND = re.compile(rb"(?:^|[ :])(?:\[\d{1,6}\]\t[\w' @.-]{1,60}: ?|\d{1,6}:\t(?:learn|test): ?)-?\d")
+_ROUND = re.compile(rb"(?:\[[\d:]{5,8}\] )?(?:\[\d{1,6}\]\t[\w' @.-]{1,60}|\d{1,6}:\t(?:learn|test)): ?-?\d")
 """The results of a round of boosting, as XGBoost, LightGBM and CatBoost print them."""
 
 
@@ -110,7 +110,7 @@ def is_round_of_booster(line: bytes) -> bool:
 
     Boosters print nothing as a training begins, and a program mostly trains several: of folds, of targets.
     """
-    return _ROUND.search(line) is not None
+    return _ROUND.match(line) is not None
 
 
 def numbers_of(line: bytes) -> list[int]:

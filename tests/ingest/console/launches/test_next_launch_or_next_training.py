@@ -398,6 +398,7 @@ def test_boosters_below_the_same_opening_are_launches(tmp_path: Path, rounds: st
     assert read_log(tmp_path, "$ python fit.py\n".join([launch] * 2)).attempts == 2
 
 
-def test_a_text_that_begins_with_a_record_of_no_booster_has_launches(tmp_path: Path) -> None:
-    launch = "".join(f"[{n}] loss: 3.{n}\n" for n in range(1, 9))
+@pytest.mark.parametrize("row", ["[{0}] loss: 3.{0}\n", "Epoch[0] Batch [{0}]\tSpeed: 30.{0}\tmae=3.{0}\n"])
+def test_a_text_that_begins_with_a_record_of_no_booster_has_launches(tmp_path: Path, row: str) -> None:
+    launch = "".join(map(row.format, range(1, 9)))
     assert read_log(tmp_path, launch * 2).attempts == 2
