@@ -80,6 +80,8 @@ _STAGE_ALONE = re.compile(rf"(?i)[^\w\n]{{0,100}}{_STAGE}")
 _BEHIND_WHAT = re.compile(r" (?:with|on|for|using|in|by|at|from)\b")
 """What is behind the words for what is trained: `Pre-training generator with MLE`."""
 _ENDED = re.compile(r"(?i)\b(?:complete[ds]?|finish(?:ed)?|done|ended|end of)\b")
+_AMOUNT = re.compile(r"(?i)\b(?:total|number of|num)\b")
+"""Words before how many trainings there are."""
 _NO_STAGE = re.compile(r"(?i)done|finish|complete|\bend|sav|load|config|data|result")
 _TRAINING = (
     r"(?:now )?(?:training|train|fitting|model)(?: the)?(?: model| network| name)? ?[: ] ?"
@@ -163,8 +165,8 @@ def begin_section(line: str, state: DialectState) -> bool:
         word = match["word"].lower()
         named = {_KEYS.get(word, word): match["number"].lstrip("0") or "0"}
         words = _PREFIX.split(line[: match.start("word")])[-1].strip(_SIGNS)
-        if len(words.split()) > _MOST_WORDS:
-            return False  # `ignored returned own gossip from client_0`
+        if len(words.split()) > _MOST_WORDS or _AMOUNT.search(words) is not None:
+            return False  # `ignored returned own gossip from client_0`, `Total models: 3`
         if words and word != _IN_TURN and _ONLY_BEGINS.fullmatch(words) is None:
             named["training"] = words[:_LONGEST_TEXT]
     elif (match := _BATCH_OF_DATA.match(line)) is not None:

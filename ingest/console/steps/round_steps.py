@@ -46,10 +46,21 @@ def counts_through_rounds(state: DialectState) -> bool:
     return "steps of rounds" in state
 
 
+def note_counted_round(number: int, state: DialectState) -> None:
+    """Note a round that a record counts: where rounds begin again, those above state nothing of these.
+
+    Records may count the same rounds from 0 and from 1.
+    """
+    if number + 1 < state.get("counted round", 0):
+        state.pop("steps of rounds", None)
+    state["counted round"] = number
+
+
 def forget_round(state: DialectState) -> None:
     """Forget the round: another launch begins."""
     state.pop("round", None)
     state.pop("steps of rounds", None)
+    state.pop("counted round", None)
     state.pop("names client", None)
     state.pop("epochs of clients", None)
     state.pop("outer", None)

@@ -30,6 +30,7 @@ from holter.ingest.console.steps.round_steps import (
     is_in_round,
     is_within_announced,
     is_within_outer_step,
+    note_counted_round,
     note_inner_epoch,
     note_outer_step,
     step_through_rounds,
@@ -233,6 +234,7 @@ def training_steps(
         else:
             if axis is Counter.OTHER:
                 note_uncounted(state)
+                note_counted_round(counts[-1][0], state)
             steps = [step for step, _ in counts]
         if axis is not None and axis < Counter.EPOCH and epochs is None:
             note_steps_alone(len(steps), state)
@@ -541,6 +543,7 @@ def _step(counts: Counts, state: DialectState, kind: str = "") -> int | None:
     if Counter.OTHER in counts:
         note_uncounted(state)
         # `episodes 57` below `iter 10` counts what was done until there
+        note_counted_round(counts[Counter.OTHER][0], state)
         is_within = state.get("alone") is True or counts_through_rounds(state)
         return int(state["step"]) if is_within else counts[Counter.OTHER][0]
     return None

@@ -452,3 +452,25 @@ def test_two_fits_of_lightning_in_one_launch_are_told_apart(tmp_path: Path) -> N
     assert run.attempts == 1
     assert steps_of(run) == {"train_loss": [1, 2, 3, 4], "train_loss/trainer=2": [1, 2, 3, 4]}
     assert read_log(tmp_path, (OPENING + fits[0]) + (OPENING + fits[1])).attempts == 2
+
+
+def test_rounds_begin_again_behind_epochs_that_were_counted_in_the_last_one(tmp_path: Path) -> None:
+    def rounds(plan: int) -> str:
+        return "".join(
+            f"Starting round {n + 1}/3 for group 1\n"
+            + "".join(f"Client {c} - Round {n} - Loss: {plan}.{n}{c}\n" for c in (0, 1))
+            + f"Round {n} - Global Accuracy: 0.{plan}{n}\n"
+            for n in range(3)
+        )
+
+    def epochs_of_student(plan: int) -> str:
+        return "".join(f"Epoch {n}/4, Student Loss: 0.{plan}{n}\n" for n in range(1, 5))
+
+    opening = "Using device: cpu\nLoading data\nBuilt the model\n"
+    text = opening + "".join(f"Running plan {k}\n" + rounds(k) + epochs_of_student(k) for k in (1, 2))
+    of_rounds = ("Loss/client=0", "Loss/client=1", "Global Accuracy")
+    assert steps_of(read_log(tmp_path, text)) == {
+        f"{name}{of}": steps
+        for of in ("", "/training=2")
+        for name, steps in (*((each, [0, 1, 2]) for each in of_rounds), ("Student Loss", [1, 2, 3, 4]))
+    }

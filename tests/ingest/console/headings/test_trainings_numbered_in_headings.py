@@ -106,3 +106,9 @@ def test_batches_that_are_trained_by_themselves_have_labels_and_results_of_a_run
     results = ("end_acc/run=0", "end_acc/run=1", "Mean_End_Acc", "Mean_End_Acc 2")
     text += "----- Mean_End_Acc (0.51, 0.02)-----\n"
     assert_steps(tmp_path, text, steps | {name: [101] for name in results})
+
+
+@pytest.mark.parametrize("words", ["Total group models: 1", "Number of folds: 5"])
+def test_how_many_trainings_there_are_names_none(tmp_path: Path, words: str) -> None:
+    text = f"{words}\n".join("".join(f"Epoch {n} loss: {k}.{n}\n" for n in E) for k in K)
+    assert_steps(tmp_path, OPENING + text, {f"loss{of}": [*E] for of in ("", "/training=2", "/training=3")})
