@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from holter.types import SeriesKey
 from tests.support.log_runs import assert_steps, read_log, steps_of
 
 N = range(1, 4)
