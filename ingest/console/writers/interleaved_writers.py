@@ -340,14 +340,12 @@ class InterleavedWriters:
             self._first_guess = self.is_same_launch
         if is_back and not self.is_same_launch and kind.trainings.number > 1:
             self._count_from_first(kind, first)
-        is_of_step = kind.repeats > 0 and not is_back  # of several processes that evaluate, as an example
-        begun = kind.trainings.first
-        if not self.is_same_launch or is_of_step or begun is None or first > begun:
+        if not self.is_same_launch or kind.trainings.first is None or first > kind.trainings.first:
             return [(place, kind.trainings.of_training(row)) for place, row in rows]
         named, last = [], first
         kind.trainings.advance()
         for number, (place, row) in enumerate(rows):
-            if number and (row.begins or row.step < last) and row.step <= begun:
+            if number and (row.begins or row.step < last) and row.step <= kind.trainings.first:
                 kind.trainings.advance()
             named.append((place, kind.trainings.of_training(row)._replace(begins=False)))
             last = row.step

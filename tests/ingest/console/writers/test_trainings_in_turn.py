@@ -581,25 +581,3 @@ def test_each_heading_of_settings_between_signs_names_its_training(tmp_path: Pat
     assert run.attempts == 1
     labels = {dict(key.labels).get("optimizer") for key in run.data.series}
     assert labels == {None, "elm", "ash", "birch"}
-
-
-def test_an_evaluation_that_several_processes_print_at_a_step_begins_no_training(tmp_path: Path) -> None:
-    def losses(first: int, last: int) -> str:
-        return "".join(
-            f"Epoch [0/9], Step [{at}/900], Loss: 1.{at}{process}\n"
-            for at in range(first, last, 10)
-            for process in range(3)
-        )
-
-    def scores(at: int) -> str:
-        return "".join(
-            "########\n"
-            f"At epoch 0, batch {at}, current score is 3.{at}{process}, perplexity is 4{process}.5\n"
-            "########\n"
-            for process in range(3)
-        )
-
-    text = OPENING + losses(9, 200) + scores(199) + losses(209, 400) + scores(399) + losses(409, 600)
-    steps = steps_of(read_log(tmp_path, text))
-    assert [steps[f"current score{of}"] for of in ("", "/repeat=2", "/repeat=3")] == [[199, 399]] * 3
-    assert not any("training" in name for name in steps)
