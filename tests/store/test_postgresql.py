@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from statistics import median
 from uuid import uuid4
 
@@ -193,11 +194,15 @@ def test_administrator_timeouts_count_as_unavailable(postgres_url: str, setting:
                 time.sleep(0.5)
             connection.execute(text("SELECT pg_sleep(0.5)"))
 
+    def works() -> bool:
+        with suppress(DBAPIError), reading(limited) as connection:
+            return connection.scalar(select(1)) == 1
+        return False
+
     with pytest.raises(DBAPIError) as caught:
         linger()
     assert unavailable_reason(caught.value) == "the database takes longer than its settings allow"
-    with reading(limited) as connection:
-        assert connection.scalar(select(1)) == 1
+    assert any(works() for _ in range(20))  # on a busy machine a short transaction may take as long, too
     limited.dispose()
 
 

@@ -18,7 +18,7 @@ def spiky(server: Server) -> str:
     columns = healthy()
     columns["loss"][-60:] = [value + 4 for value in columns["loss"][-60:]]
     run = server.post("spiky", columns)
-    server.wait_for_incident(run, "spike_fast")
+    server.wait_for_incident(run, "spike_unrecovered")
     return run
 
 
@@ -56,7 +56,7 @@ def test_an_incomplete_planned_event_shows_the_error_of_the_server(
 def test_an_incident_marked_as_planned_is_closed_and_listed_as_a_planned_event(
     open_page: Opener, server: Server, spiky: str
 ) -> None:
-    incident = server.wait_for_incident(spiky, "spike_fast")
+    incident = server.wait_for_incident(spiky, "spike_unrecovered")
     page = open_page(f"{server.address}/incidents/{incident}")
     page.get_by_role("button", name="Mark as planned").click()
     expect(page.locator(".incident-head")).to_contain_text("Closed")
