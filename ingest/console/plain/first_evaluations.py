@@ -12,7 +12,7 @@ from holter.ingest.console.headings.evaluation_headings import heading_data
 from holter.ingest.console.line.data_names import names_data
 from holter.ingest.console.line.line_counters import Counter
 from holter.ingest.console.plain.kept_lines import LAST_OF_FIRST, LineAbove, known_line
-from holter.ingest.console.plain.plain_line import counts_of
+from holter.ingest.console.plain.plain_line import counts_of_neighbor
 
 _WAITING = "first evaluation"
 """The data of a heading, the epoch and the kind of the record below it, and the records of this epoch."""
@@ -66,5 +66,5 @@ def _number_of_epoch(line: str) -> int | None:
     shape = known.shape
     if not shape.is_record or shape.split or any(names_data(field.name) for field in shape.metrics):
         return None
-    counts = counts_of(shape, known.numbers)
+    counts = counts_of_neighbor(shape, known.numbers)
     return counts[Counter.EPOCH][0] if counts.keys() == {Counter.EPOCH} else None

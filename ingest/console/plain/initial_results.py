@@ -28,7 +28,7 @@ from holter.ingest.console.plain.kept_lines import (
     known_line,
     shares_value,
 )
-from holter.ingest.console.plain.plain_line import counts_of
+from holter.ingest.console.plain.plain_line import counts_of_neighbor
 from holter.ingest.console.steps.evaluated_parts import begins_training
 from holter.ingest.metric_names import is_metric_name
 
@@ -63,7 +63,7 @@ def initial_results(line: str, known: KnownLine, touching: int, state: DialectSt
         return []
     lines = [LineAbove(*each) for _, each in above["lines"]]
     found = _results(lines)
-    counts = counts_of(shape, known.numbers)
+    counts = counts_of_neighbor(shape, known.numbers)
     if found and _may_be_of(known, found, lines[len(lines) - touching :]):
         found = []
     found = found or _of_same_names(known, lines)
@@ -90,7 +90,7 @@ def results_before_steps(line: str, state: DialectState) -> list[LineAbove]:
     shape = known.shape
     if not (shape.is_record or shape.is_heading) or shape.split or not shape.counters:
         return []
-    counts = counts_of(shape, known.numbers)
+    counts = counts_of_neighbor(shape, known.numbers)
     first, *lines = state[_WAITING]
     number = counts[min(counts)][0] if counts else first
     if number == first:

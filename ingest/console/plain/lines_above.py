@@ -46,7 +46,7 @@ from holter.ingest.console.plain.kept_lines import (
     shares_value,
 )
 from holter.ingest.console.plain.notes_above import has_note, holds_note, note_due, remaining_note
-from holter.ingest.console.plain.plain_line import counts_of
+from holter.ingest.console.plain.plain_line import counts_of_neighbor
 from holter.ingest.console.plain.results_again import (
     forget_results,
     has_results_above,
@@ -149,7 +149,7 @@ def _lines_due(line: str, start: int, state: DialectState) -> list[LineAbove]:
 
 def _step_of(known: KnownLine) -> int | None:
     """The step of a line that counts nothing else."""
-    counts = counts_of(known.shape, known.numbers) if known.shape.counters else {}
+    counts = counts_of_neighbor(known.shape, known.numbers) if known.shape.counters else {}
     return counts[min(counts)][0] if len(counts) == 1 and min(counts) <= Counter.STEP else None
 
 
@@ -290,7 +290,7 @@ def _rows_above(shape: LineShape, line: str, state: DialectState) -> list[LineAb
     before = above.get("dropped", 0) if len(rows) == len(above["lines"]) else 0
     if len(rows) > MOST_LINES_OF_EPOCH and _are_of_another_process(rows):
         return _as_steps(template, rows, before, state, note_timed_rows)
-    counts = counts_of(shape, split_numbers(line)[1::2])
+    counts = counts_of_neighbor(shape, split_numbers(line)[1::2])
     number, _ = next(iter(counts.values()), (0, 0))
     if counts.keys() == {Counter.EPOCH}:
         are_steps = len(rows) > MOST_LINES_OF_EPOCH

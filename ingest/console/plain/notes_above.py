@@ -9,7 +9,7 @@ import re
 
 from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.plain.kept_lines import LAST_OF_FIRST, KnownLine, LineAbove, known_line
-from holter.ingest.console.plain.plain_line import counts_of
+from holter.ingest.console.plain.plain_line import counts_of_neighbor
 from holter.ingest.console.steps.step_axis import known_axis, position
 
 _COMMENT = re.compile(r"\s{0,8}(?:#{1,3}|//|;|%|--) ?(?=\w)")
@@ -51,5 +51,5 @@ def remaining_note(state: DialectState) -> list[LineAbove]:
 
 def _number(known: KnownLine) -> int | None:
     """What a line counts that shows most of its place among all: an epoch, before the batches within it."""
-    counts = counts_of(known.shape, known.numbers)
+    counts = counts_of_neighbor(known.shape, known.numbers)
     return max(counts.items())[1][0] if counts else None

@@ -384,6 +384,17 @@ def counts_of(shape: LineShape, numbers: list[str]) -> dict[Counter, tuple[int, 
     return counts
 
 
+def counts_of_neighbor(shape: LineShape, numbers: list[str]) -> dict[Counter, tuple[int, int]]:
+    """What a line counts that decides where others belong; nothing if that is too large for a step.
+
+    It is reported where the line itself is read.
+    """
+    try:
+        return counts_of(shape, numbers)
+    except ValueError:
+        return {}
+
+
 def _count(text: str, scale: float) -> int | None:
     value = value_of(text)
     if value is None or (not isfinite(value) and not text[-1].isdigit()):

@@ -24,7 +24,7 @@ from holter.ingest.console.plain.kept_lines import (
     is_training,
     known_line,
 )
-from holter.ingest.console.plain.plain_line import counts_of
+from holter.ingest.console.plain.plain_line import counts_of_neighbor
 from holter.ingest.console.steps.opening_values import is_in_opening
 from holter.ingest.console.steps.step_axis import known_axis, position
 
@@ -40,7 +40,7 @@ def has_results_above(state: DialectState) -> bool:
 
 def keep_results(lines: Sequence[Any], first: KnownLine, state: DialectState) -> None:
     """Keep the results among the lines above the first one that counts, those that came once."""
-    counts = counts_of(first.shape, first.numbers)
+    counts = counts_of_neighbor(first.shape, first.numbers)
     if not counts:
         return
     times = Tally(template for template, _ in lines)

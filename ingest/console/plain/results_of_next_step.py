@@ -21,7 +21,7 @@ from holter.ingest.console.plain.kept_lines import (
     is_training,
     known_line,
 )
-from holter.ingest.console.plain.plain_line import counts_of
+from holter.ingest.console.plain.plain_line import counts_of_neighbor
 from holter.ingest.console.steps.step_axis import begins_with_epoch, known_axis
 
 _WAITING = "results below epoch"
@@ -93,7 +93,7 @@ def _is_step_with_evaluation(known: KnownLine) -> bool:
     """Whether a record counts nothing but its step, and has values of an evaluation among others."""
     if not known.shape.is_record or known.shape.split:
         return False
-    counts = counts_of(known.shape, known.numbers)
+    counts = counts_of_neighbor(known.shape, known.numbers)
     names = [field.name for field in known.shape.metrics]
     counts_step = bool(counts) and counts.keys() <= {Counter.GLOBAL_STEP, Counter.STEP}
     return counts_step and any(map(is_of_evaluation, names))

@@ -264,3 +264,13 @@ def test_an_epoch_below_a_heading_that_comes_once_is_of_the_training(tmp_path: P
     [loss] = [points for key, points in run.data.series.items() if str(key) == "loss"]
     assert 3.5 in loss.value.tolist() or loss.value[0] == 3.0
     assert all(str(key).startswith("loss") for key in run.data.series)
+
+
+@pytest.mark.parametrize(
+    "first", ["acc 0.5\nep 93720368547758070K\n", "Test accuracy: 0.5\nEpoch 93720368547758070K loss 0.9\n"]
+)
+def test_a_step_that_is_too_large_below_results_leaves_the_lines_below_it(tmp_path: Path, first: str) -> None:
+    run = read_log(tmp_path, f"{first}Epoch 1 loss 0.5\nEpoch 2 loss 0.4\n")
+    assert steps_of(run)["loss"] == [1, 2]
+    [problem] = run.unreadable
+    assert "expected a step or an epoch, found a larger number" in problem.reason
