@@ -81,7 +81,7 @@ def _keys_of_object(line: str) -> Shape:
     """The keys of an object of JSON, which are the shape of its line: a value may be a number or a text."""
     try:
         value = json.loads(line) if line[:1] == "{" else None
-    except ValueError:
+    except (ValueError, RecursionError):
         return ()
     return ("{", *value) if isinstance(value, dict) else ()
 

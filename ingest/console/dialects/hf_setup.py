@@ -35,7 +35,7 @@ def _pair(line: str, state: DialectState) -> LineSettings | None:
         return None
     try:
         value = json.loads(match[2])
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return None if value is None else LineSettings(flatten_settings({match[1]: value}))
 

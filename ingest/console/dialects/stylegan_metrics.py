@@ -18,7 +18,7 @@ def _metrics(line: str, state: DialectState) -> LineValues | None:
     step = position(axis_state(state))
     try:
         results = json.loads(line[line.index("{") :])["results"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
     if step is None or not isinstance(results, dict):
         return None

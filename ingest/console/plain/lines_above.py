@@ -11,6 +11,7 @@ are then read when their counter comes, as if they were below it. For an evaluat
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from itertools import takewhile
 from typing import Any
 
@@ -171,7 +172,7 @@ def waits(line: str, place: LineAbove, state: DialectState) -> bool:
     if "placed" not in state and may_be_first_evaluation(line, place, _right_above(place, above), state):
         return True
     if above is None or "templates" not in above or "counted" in known_axis(state):
-        if above is not None and any(is_result(_shape(each)) for each in above["lines"]):
+        if above is not None and any(_has_result(LineAbove(*each[1]).message) for each in above["lines"]):
             return False
         if is_waiting_line := waits_for_step(line, place, state):
             state.pop("above", None)
@@ -382,7 +383,7 @@ def _forget_above(state: DialectState) -> None:
     """Forget the lines above the first counter but for the memory or rates that were right above it."""
     above = state["above"]
     lines = above["lines"][len(above["lines"]) - above.get("touching", 0) :]
-    if not lines or any(is_result(_shape(each)) for each in lines):
+    if not lines or any(_has_result(LineAbove(*each[1]).message) for each in lines):
         del state["above"]
     else:
         above["lines"] = lines
@@ -408,6 +409,11 @@ def _right_above(place: LineAbove, above: Mapping[str, Any] | None) -> str:
     """The line right above a place, if it waits."""
     lines = [] if above is None else above["lines"]
     return LineAbove(*lines[-1][1]).message if _touching(lines, place.start) else ""
+
+
+@lru_cache(maxsize=256)  # the same lines wait while others without a counter follow
+def _has_result(message: str) -> bool:
+    return is_result(known_line(message).shape)
 
 
 def _shape(kept: Sequence[Any]) -> LineShape:

@@ -36,7 +36,7 @@ from holter.ingest.console.line.settings_in_objects import as_read
 from holter.ingest.console.plain.plain_line import (
     announce_epoch,
     axis_state,
-    counts_of,
+    counts_of_neighbor,
     note_line,
 )
 from holter.ingest.console.search.nested_keys import forget_keys
@@ -184,7 +184,7 @@ def describe_line(line: str, parts: list[str]) -> LayoutContent | None:
         column[time],
         time >= 0 and begins_with_year(numbers[time]),
     )
-    if not shape.metrics and is_outer_count(counts_of(shape, numbers)):
+    if not shape.metrics and is_outer_count(counts_of_neighbor(shape, numbers)):
         return None  # whether the epochs below are of the same launch depends on it
     if shape.is_note and content.is_noted:  # whether it announces anything depends on the lines above
         return None

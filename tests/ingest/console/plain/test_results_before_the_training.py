@@ -274,3 +274,9 @@ def test_a_step_that_is_too_large_below_results_leaves_the_lines_below_it(tmp_pa
     assert steps_of(run)["loss"] == [1, 2]
     [problem] = run.unreadable
     assert "expected a step or an epoch, found a larger number" in problem.reason
+
+
+def test_a_setting_that_is_too_large_for_a_step_leaves_the_lines_below_it(tmp_path: Path) -> None:
+    settings = "steps = 9\n" * 3 + "steps = 9999999999999999999\n"
+    run = read_log(tmp_path, f"{settings}Epoch 1 loss 0.5\nEpoch 2 loss 0.4\n")
+    assert steps_of(run)["loss"] == [1, 2]
