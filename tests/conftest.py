@@ -85,8 +85,8 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Two more than processors, since many tests wait for other processes; four at most."""
-    return min((os.cpu_count() or 1) + 2, 4)
+    """One more than processors, since many tests wait for other processes; four at most."""
+    return min((os.cpu_count() or 1) + 1, 4)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -120,7 +120,7 @@ def _lines_due(line: str, start: int, state: DialectState) -> list[LineAbove]:
         return [LineAbove(*each) for _, each in above["lines"]]
     known = known_line(line)
     if "first" not in above:
-        touching = _touching(above["lines"], start)
+        touching = _touching(above["lines"], start) if known.shape.counters else 0
         initial = initial_results(line, known, touching, state)
         return initial or _rows_above(known.shape, line, state)
     if rows := _rows_of_epoch(known, state):
@@ -408,7 +408,7 @@ def _touching(lines: Sequence[Any], start: int) -> int:
 def _right_above(place: LineAbove, above: Mapping[str, Any] | None) -> str:
     """The line right above a place, if it waits."""
     lines = [] if above is None else above["lines"]
-    return LineAbove(*lines[-1][1]).message if _touching(lines, place.start) else ""
+    return LineAbove(*lines[-1][1]).message if _touching(lines[-1:], place.start) else ""
 
 
 @lru_cache(maxsize=256)  # the same lines wait while others without a counter follow

@@ -30,20 +30,36 @@ export function createStop(runId) {
   let isAsking = false;
   /** @type {RunDetail | null} */
   let shown = null;
+  /** @type {Set<number>} when the requests were made that were withdrawn here */
+  const withdrawn = new Set();
+  let drawn = "";
 
   /** @param {RunDetail} run */
   function show(run) {
-    shown = run;
-    if (isAsking) return; // a refresh must not remove what somebody is typing
+    // an answer that was asked for before a request was withdrawn, and comes after, still has it
+    shown = { ...run, stop: unlessWithdrawn(run.stop), save: unlessWithdrawn(run.save) };
+    if (!isAsking) draw(shown); // a refresh must not remove what somebody is typing
+  }
+
+  /** @param {RunDetail} run */
+  function draw(run) {
+    const state = JSON.stringify([run.stop, run.save, run.state]);
+    if (state === drawn) return; // a button that is replaced between press and release is not clicked
+    drawn = state;
     element.hidden = run.stop === null && run.save === null && run.state === "finished";
     refill(element, stopPart(run), savePart(run));
+  }
+
+  /** @template {{ requested_at: number }} T @param {T | null} request */
+  function unlessWithdrawn(request) {
+    return request !== null && withdrawn.has(request.requested_at) ? null : request;
   }
 
   /** @param {RunDetail} run */
   function stopPart({ stop, state }) {
     if (stop === null) return state === "finished" ? null : button("Stop run…", askToStop);
     if (stop.stopped_at !== null) return h("span", {}, `${stopSentence(stop)}.`);
-    return h("span", {}, `${stopSentence(stop)}. `, button("Withdraw", () => void send(api.withdrawStop(runId))));
+    return h("span", {}, `${stopSentence(stop)}. `, button("Withdraw", () => void send(api.withdrawStop(runId), stop.requested_at)));
   }
 
   /** @param {RunDetail} run */
@@ -51,7 +67,7 @@ export function createStop(runId) {
     const again = state === "finished" ? null : button("Save checkpoint…", askToSave);
     if (save === null) return again;
     if (save.saved_at !== null) return h("span", {}, `${saveSentence(save)}. `, again);
-    return h("span", {}, `${saveSentence(save)}. `, button("Withdraw", () => void send(api.withdrawSave(runId))));
+    return h("span", {}, `${saveSentence(save)}. `, button("Withdraw", () => void send(api.withdrawSave(runId), save.requested_at)));
   }
 
   function askToStop() {
@@ -69,6 +85,7 @@ export function createStop(runId) {
   /** @param {string} explanation @param {string} verb @param {(reason: string) => Promise<RunDetail>} request */
   function ask(explanation, verb, request) {
     isAsking = true;
+    drawn = "";
     const reason = /** @type {HTMLInputElement} */ (h("input", { type: "text", maxlength: "2000", placeholder: "Reason", "aria-label": "Reason" }));
     refill(
       element,
@@ -87,10 +104,11 @@ export function createStop(runId) {
     if (shown) show(shown);
   }
 
-  /** @param {Promise<RunDetail>} request */
-  async function send(request) {
+  /** @param {Promise<RunDetail>} request @param {number} [withdraws] when the request was made that it withdraws */
+  async function send(request, withdraws) {
     try {
       shown = await request;
+      if (withdraws !== undefined) withdrawn.add(withdraws);
     } catch (error) {
       toast(`Not changed: ${/** @type {Error} */ (error).message}`, { tone: "critical" });
     }
