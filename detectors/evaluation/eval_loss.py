@@ -247,7 +247,7 @@ def _evidence_weight(segment: AttemptSegment, precursors: Precursors, sensitivit
 def _severity(outcome: RiseOutcome, training: TrainingComparison, *, is_announced: bool) -> Severity:
     """A rise that a logged change announced is information once it is back, or while it may come back.
 
-    One that lasts is no more than a warning where the training loss did not rise: the run goes on as it did,
+    One that lasts is no more than a warning where the training loss did not rise: the run continues,
     and the checkpoint before is the result.
     """
     lasts = outcome.back is None and outcome.kind not in (Kind.SPIKE_FAST, Kind.SPIKE_SLOW)

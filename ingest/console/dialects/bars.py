@@ -78,7 +78,7 @@ def _bar(line: str, state: DialectState) -> LineResult:
 
 
 def _of_client(bar: Bar, state: DialectState) -> list[LineValues]:
-    """The values of the bar of a client, whose steps are its own: those of each of its bars go on."""
+    """The values of the bar of a client, whose steps are its own: each of its bars continues them."""
     clients: dict[str, DialectState] = state.setdefault("clients", {})
     if bar.client not in clients and len(clients) >= _MOST_CLIENTS:
         return []

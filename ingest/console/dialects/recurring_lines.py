@@ -21,7 +21,6 @@ from holter.ingest.console.headings.settings_in_blocks import (
 from holter.ingest.console.headings.subjects_above import labels_below, subject_labels
 from holter.ingest.console.headings.training_sections import note_setting, section_labels
 from holter.ingest.console.line.cached_shapes import shape_of_line
-from holter.ingest.console.line.data_names import is_of_evaluation
 from holter.ingest.console.line.evaluation_names import best_of, name_of_best, name_of_mean
 from holter.ingest.console.line.line_settings import is_learning_rate, is_of_model, is_setting
 from holter.ingest.console.line.line_shapes import LineShape, MetricField
@@ -38,7 +37,7 @@ from holter.ingest.console.search.pattern_search import LinearPattern
 from holter.ingest.console.steps.evaluated_parts import data_of_parts
 from holter.ingest.console.steps.evaluation_passes import names_of_pass
 from holter.ingest.console.steps.late_evaluations import epoch_evaluated
-from holter.ingest.console.steps.opening_values import is_in_opening
+from holter.ingest.console.steps.opening_values import has_opening_values
 from holter.ingest.console.steps.recurrence import recurring_values
 from holter.ingest.console.steps.step_axis import has_steps, is_before_training, position
 from holter.ingest.console.text.values import parse_time
@@ -76,8 +75,10 @@ def _recurring(line: str, state: DialectState) -> list[LineValues] | None:
     line = without_objects(line)
     parts = split_numbers(as_read(line))
     shape = shape_of_line(parts)
-    if shape.counters or not shape.metrics or is_within_epoch(line, axis) or _is_opening(shape, axis):
+    if shape.counters or not shape.metrics or is_within_epoch(line, axis):
         return None  # a line that measures nothing, such as a warning, is at no step
+    if has_opening_values(shape, axis.get("evaluating", ""), axis):
+        return None
     step = position(axis)
     if step is None:
         step = axis.get("evaluated at")  # nothing is trained
@@ -113,14 +114,6 @@ def _recurring(line: str, state: DialectState) -> list[LineValues] | None:
         if isinstance(row, LineValues)
     )
     return [values for each in found if each is not None for values in each] or None
-
-
-def _is_opening(shape: LineShape, axis: DialectState) -> bool:
-    """Whether a line of no evaluation is above the first record of a launch that was shown."""
-    is_result = (
-        shape.split or axis.get("evaluating") or any(is_of_evaluation(field.name) for field in shape.metrics)
-    )
-    return not is_result and is_in_opening(axis)
 
 
 def _initial(line: str) -> list[LineValues] | None:

@@ -67,7 +67,7 @@ from holter.ingest.console.steps.evaluation_steps import (
     step_of_next,
 )
 from holter.ingest.console.steps.late_evaluations import epoch_evaluated, note_trained
-from holter.ingest.console.steps.opening_values import is_in_opening
+from holter.ingest.console.steps.opening_values import has_opening_values
 from holter.ingest.console.steps.parts_of_epochs import count_fraction, count_pass
 from holter.ingest.console.steps.stated_names import note_names
 from holter.ingest.console.steps.step_axis import (
@@ -190,12 +190,8 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
 
 
 def _is_before_training(shape: LineShape, names: list[str], evaluating: str, axis: dict[str, Any]) -> bool:
-    """Whether values are above the first record of a launch that was shown, and no results of an evaluation.
-
-    They are at no step of the launch before. Learning rates are those of the first step.
-    """
-    is_result = evaluating or shape.split or shape.is_of_evaluation or any(map(is_of_evaluation, names))
-    return not is_result and is_in_opening(axis) and not all(map(is_learning_rate, names))
+    """Whether values are in the opening of a launch; learning rates there are those of the first step."""
+    return has_opening_values(shape, evaluating, axis) and not all(map(is_learning_rate, names))
 
 
 def _begins_with_part_of_epoch(parts: list[str], shape: LineShape, axis: dict[str, Any]) -> bool:
