@@ -11,6 +11,7 @@ from typing import Any
 
 from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.line.line_counters import Counter
+from holter.ingest.console.steps.batch_rows import BATCH_ROWS, end_epoch, note_step
 from holter.ingest.console.steps.epochs_of_bars import end_epoch_of_bars
 from holter.ingest.console.steps.evaluated_parts import end_evaluation, end_parts, is_heading_of_evaluation
 from holter.ingest.console.steps.lines_of_epochs import MOST_LINES_OF_EPOCH, count_line, note_uncounted
@@ -43,9 +44,8 @@ from holter.ingest.console.steps.step_without_epoch import (
     step_without_epoch,
 )
 from holter.ingest.console.steps.steps_over_epochs import step_over_epochs, steps_over_epochs
-from holter.ingest.console.steps.timed_rows import begin_timed_rows
+from holter.ingest.console.steps.timed_rows import TIMED_ROWS
 from holter.ingest.console.steps.unnumbered_epochs import UNNUMBERED, end_unnumbered
-from holter.ingest.console.steps.unnumbered_rows import end_epoch, forget_rows, note_step
 
 _AXES = (Counter.GLOBAL_STEP, Counter.STEP, Counter.BATCH, Counter.EPOCH, Counter.OTHER)
 """What the step of a line is taken from, the most reliable first."""
@@ -124,8 +124,8 @@ def forget_position(state: DialectState) -> None:
     forget_unit(state)
     forget_round(state)
     forget_outer_count(state)
-    forget_rows(state)
-    begin_timed_rows(state)
+    for rows in (BATCH_ROWS, TIMED_ROWS):
+        rows.begin(state)
     if (section := state.get("section")) is not None:
         named = {**section["first"], **section.get("next", {})}
         state["section"] = {"first": named, "now": named, "next": named}
