@@ -13,6 +13,7 @@ from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.line.line_counters import Counter
 from holter.ingest.console.steps.batch_rows import BATCH_ROWS, end_epoch, note_step
 from holter.ingest.console.steps.epochs_of_bars import end_epoch_of_bars
+from holter.ingest.console.steps.epochs_of_headings import UNNUMBERED, end_unnumbered
 from holter.ingest.console.steps.evaluated_parts import end_evaluation, end_parts, is_heading_of_evaluation
 from holter.ingest.console.steps.lines_of_epochs import MOST_LINES_OF_EPOCH, count_line, note_uncounted
 from holter.ingest.console.steps.lone_steps import (
@@ -45,7 +46,6 @@ from holter.ingest.console.steps.step_without_epoch import (
 )
 from holter.ingest.console.steps.steps_over_epochs import step_over_epochs, steps_over_epochs
 from holter.ingest.console.steps.timed_rows import TIMED_ROWS
-from holter.ingest.console.steps.unnumbered_epochs import UNNUMBERED, end_unnumbered
 
 _AXES = (Counter.GLOBAL_STEP, Counter.STEP, Counter.BATCH, Counter.EPOCH, Counter.OTHER)
 """What the step of a line is taken from, the most reliable first."""
