@@ -196,9 +196,7 @@ def run_speed_series(run: RunData) -> list[Series]:
     chosen = [
         (_ROLES.index(role), key)
         for key in run.series
-        if (role := role_of(key)) in _ROLES
-        and not any(name == "rank" for name, _ in key.labels)
-        and not is_of_evaluation(key)
+        if (role := role_of(key)) in _ROLES and key.rank is None and not is_of_evaluation(key)
     ]
     return [run.series[key] for _, key in sorted(chosen)]
 

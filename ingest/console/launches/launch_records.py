@@ -26,6 +26,7 @@ from holter.ingest.console.writers.labelled_trainings import LabelledTrainings
 from holter.ingest.console.writers.process_series import ProcessSeries
 from holter.ingest.console.writers.process_states import ProcessStates
 from holter.ingest.rows import LogRow
+from holter.types import label_of
 
 
 class LaunchRecords:
@@ -326,4 +327,4 @@ def has_steps_of_training(row: LogRow) -> bool:
 
     Reports with a unit of their own, as those of RAS, repeat their headings.
     """
-    return all(name != "steps" for name, _ in row.labels)
+    return label_of(row.labels, "steps") is None
