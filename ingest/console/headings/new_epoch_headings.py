@@ -9,10 +9,10 @@ from __future__ import annotations
 from holter.ingest.console.dialect import DialectState, LineKind
 from holter.ingest.console.line.line_counters import Counter
 from holter.ingest.console.search.pattern_search import LinearPattern
+from holter.ingest.console.steps.announced_steps import note_epoch
 from holter.ingest.console.steps.epochs_of_headings import FIRST, UNNUMBERED
 from holter.ingest.console.steps.evaluated_parts import end_evaluation
 from holter.ingest.console.steps.opening_values import is_above_first
-from holter.ingest.console.steps.step_axis import note_epoch
 
 
 def _note(line: str, state: DialectState) -> None:

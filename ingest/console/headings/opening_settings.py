@@ -14,7 +14,8 @@ from typing import Any
 from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.line.data_names import is_of_evaluation
 from holter.ingest.console.line.line_settings import has_settings, is_of_model, is_setting
-from holter.ingest.console.steps.step_axis import is_at_left_step, position
+from holter.ingest.console.steps.launch_beginnings import is_at_left_step
+from holter.ingest.console.steps.positions import position
 from holter.ingest.metric_names import is_metric_name
 
 _MOST_LINES = 16

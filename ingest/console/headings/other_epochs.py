@@ -11,7 +11,7 @@ from typing import Any
 
 from holter.ingest.console.headings.training_sections import begin_unnamed
 from holter.ingest.console.line.line_counters import Counter
-from holter.ingest.console.steps.step_axis import is_at_left_step
+from holter.ingest.console.steps.launch_beginnings import is_at_left_step
 
 
 def name_next_training(counts: Mapping[Counter, tuple[int, int]], axis: dict[str, Any]) -> None:

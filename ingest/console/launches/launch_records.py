@@ -19,8 +19,9 @@ from holter.ingest.console.line.line_settings import is_setting
 from holter.ingest.console.parsed_lines import ParsedLines
 from holter.ingest.console.steps.evaluation_steps import begin_evaluation
 from holter.ingest.console.steps.first_epoch import Record
+from holter.ingest.console.steps.known_steps import known_axis
+from holter.ingest.console.steps.launch_beginnings import is_in_other_epochs
 from holter.ingest.console.steps.outer_counts import are_epochs_within
-from holter.ingest.console.steps.step_axis import is_in_other_epochs, known_axis
 from holter.ingest.console.writers.interleaved_writers import InterleavedWriters, UnlabelledRows
 from holter.ingest.console.writers.labelled_trainings import LabelledTrainings
 from holter.ingest.console.writers.process_series import ProcessSeries

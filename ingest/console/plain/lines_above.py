@@ -63,9 +63,11 @@ from holter.ingest.console.plain.results_of_next_step import (
     waits_for_step,
 )
 from holter.ingest.console.steps.batch_rows import BATCH_ROWS
+from holter.ingest.console.steps.known_steps import known_axis
+from holter.ingest.console.steps.launch_beginnings import note_values
 from holter.ingest.console.steps.lines_of_epochs import MOST_LINES_OF_EPOCH
 from holter.ingest.console.steps.numbered_rows import NumberedRows
-from holter.ingest.console.steps.step_axis import known_axis, note_values, position
+from holter.ingest.console.steps.positions import position
 from holter.ingest.console.steps.timed_rows import TIMED_ROWS, are_timed
 from holter.ingest.metric_names import is_metric_name
 

@@ -67,17 +67,13 @@ from holter.ingest.console.steps.evaluation_passes import is_result_of_pass, nam
 from holter.ingest.console.steps.evaluation_steps import (
     step_of_next,
 )
+from holter.ingest.console.steps.known_steps import has_steps, may_count_lines
 from holter.ingest.console.steps.late_evaluations import epoch_evaluated, note_trained
 from holter.ingest.console.steps.opening_values import has_opening_values
 from holter.ingest.console.steps.parts_of_epochs import count_fraction, count_pass
+from holter.ingest.console.steps.positions import announced_step, last_step
 from holter.ingest.console.steps.stated_names import note_names
-from holter.ingest.console.steps.step_axis import (
-    announced_step,
-    has_steps,
-    last_step,
-    may_count_lines,
-    training_step,
-)
+from holter.ingest.console.steps.step_axis import training_step
 from holter.ingest.console.steps.steps_over_epochs import is_before_end
 from holter.ingest.console.steps.timed_rows import STEPS_OF_ROWS, TIMED_ROWS
 from holter.ingest.console.text.values import parse_time

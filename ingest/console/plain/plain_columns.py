@@ -50,22 +50,24 @@ from holter.ingest.console.steps.evaluation_steps import (
     lacks_epoch,
     repeats_step,
 )
+from holter.ingest.console.steps.known_steps import (
+    EVALUATES_ALONE,
+    counts_on,
+    has_steps,
+    is_behind,
+    note_global_steps,
+    note_steps_alone,
+)
+from holter.ingest.console.steps.line_counts import Counts
 from holter.ingest.console.steps.lines_of_epochs import note_uncounted
 from holter.ingest.console.steps.outer_counts import is_outer_count
 from holter.ingest.console.steps.round_steps import end_round, is_within_announced
 from holter.ingest.console.steps.stated_names import names_of_means, note_means, note_names
 from holter.ingest.console.steps.steady_steps import counts_steps_on, may_count_on
 from holter.ingest.console.steps.step_axis import (
-    EVALUATES_ALONE,
-    Counts,
     as_epoch,
-    counts_on,
-    has_steps,
-    is_behind,
-    note_global_steps,
     note_inner_count,
     note_last_step,
-    note_steps_alone,
     training_step,
     training_steps,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.line.data_names import is_of_evaluation
 from holter.ingest.console.line.line_shapes import LineShape
-from holter.ingest.console.steps.step_axis import is_at_left_step
+from holter.ingest.console.steps.launch_beginnings import is_at_left_step
 
 _OF_LAUNCH = ("names", "announced", "heading")
 """What is known of a launch once a record was read, or a line has stated a position."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from holter.ingest.console.dialect import DialectState
+from holter.ingest.console.steps.known_steps import EVALUATES_ALONE, has_global_steps
 from holter.ingest.console.steps.round_steps import is_within_outer_step
-from holter.ingest.console.steps.step_axis import EVALUATES_ALONE, has_global_steps
 from holter.ingest.console.steps.step_without_epoch import note_step_without_epoch, passes_before
 
 _STATED_ABOVE = {
