@@ -21,6 +21,7 @@ from typing import Any
 
 from holter.ingest.console.launches.crashes import LOADS, Crash, has_signs, has_traceback, states_loaded
 from holter.ingest.console.launches.first_line import FirstLine
+from holter.ingest.console.launches.opening_head import OpeningHead
 from holter.ingest.console.launches.opening_lines import (
     ARGUMENTS,
     LETTER,
@@ -32,7 +33,6 @@ from holter.ingest.console.launches.opening_lines import (
     is_dated,
     is_round_of_booster,
     line_at,
-    piece_of,
 )
 from holter.ingest.console.launches.printed_arguments import PrintedArguments
 from holter.ingest.console.launches.printed_settings import PrintedSettings
@@ -42,8 +42,6 @@ from holter.ingest.console.launches.resumed_processes import BEGINS_TRAINING, LO
 from holter.ingest.console.line.line_settings import ROW_OF_MODEL
 from holter.ingest.console.search.pattern_search import LinearPattern
 
-_MAX_BYTES = 32 * 1024
-_MAX_PIECES = 12
 _LEAST_PIECES = 3
 _LEAST_SHARE = 0.75
 _LONG_OPENING = 6
@@ -53,8 +51,6 @@ _SHARE_OF_PART = 0.5
 _FIRST_PIECES = 2
 """Lines with which a program begins: no later part of it prints them."""
 _LEAST_OF_WORD = 3
-_SHORT = re.compile(rb"[ \t]*[A-Za-z][\w./:-]{2,39}[ \t]*")
-"""A line of one word."""
 _LINE = re.compile(rb"[^\r\n]+")
 _WORD = re.compile(rb"[A-Za-z]{3}")
 _EPOCH = re.compile(
@@ -87,30 +83,25 @@ _OF_MODEL = re.compile(ROW_OF_MODEL.encode() + rb"|[\d.]{1,12}(?: [KMB])?\s+(?:N
 class LaunchOpening:
     """The opening lines of a text, and which of them came again since the last record.
 
-    `_counts` has the parts of these lines until the first record, with how often each was printed; then
-    `_pieces` has those that were printed once. Where each was printed several times, `_is_repeated`: by
-    launches that printed no record, or by workers that print what their parent does. `_first` is the first
-    line of the program, if it was printed several times and others once. Where all lines are short, such as
-    the name of a model, `_is_short`: they show that the launch is the same without them. So does the first
-    record, a round of a booster (`_is_boosted`). `_opener` is the first line of the text; `_has_text`:
-    other words came since the last record; `crash`: what was printed since then of a program that crashed;
-    `_has_loaded`: a line states that a checkpoint was loaded, and `loaded_at`, its step or epoch.
-    `_evaluated`: the data of the command of an evaluation. `_had_begun`: the first opening lines came again
-    since then, before they were set aside. `has_begun_training`: a line since then states that a training
-    starts. `_before_waiting`: what of `_found` was above the first line that waits for one below it; None if
-    no line does.
+    `_head` has these lines until the first record; then `_pieces` has their parts that are compared with what
+    is below, and `_first`, `_is_repeated` and `_is_short` are what more is known of them (`OpeningPieces`).
+    Short lines show that the launch is the same without them. So does the first record if it is a round of a
+    booster (`_is_boosted`). `_opener` is the first line of the text; `_has_text`: other words came since the
+    last record; `crash`: what was printed since then of a program that crashed; `_has_loaded`: a line states
+    that a checkpoint was loaded, and `loaded_at`, its step or epoch. `_evaluated`: the data of the command of
+    an evaluation. `_had_begun`: the first opening lines came again since then, before they were set aside.
+    `has_begun_training`: a line since then states that a training starts. `_before_waiting`: what of `_found`
+    was above the first line that waits for one below it; None if no line does.
     """
 
     def __init__(self, state: Mapping[str, Any]) -> None:
-        self._counts = {piece.encode("latin-1"): count for piece, count in state.get("head", ())}
-        self._size: int = state.get("size", 0)
+        self._head = OpeningHead(state)
         self._pieces: list[bytes] | None = None
         if "pieces" in state:
             self._pieces = [piece.encode("latin-1") for piece in state["pieces"]]
         self._is_repeated: bool = state.get("repeated", False)
         self._is_short: bool = state.get("short", False)
         self._is_boosted: bool = state.get("boosted", False)
-        self._short = [piece.encode("latin-1") for piece in state.get("short head", ())]
         self.settings = PrintedSettings(state.get("settings", {}))
         self._has_dated: bool = state.get("dated", False)
         self._first: bytes = state.get("first", "").encode("latin-1")
@@ -134,13 +125,8 @@ class LaunchOpening:
     def state(self) -> dict[str, Any]:
         """What later lines are compared with, as JSON-able values."""
         if self._pieces is None:
-            head = [[piece.decode("latin-1"), count] for piece, count in self._counts.items()]
-            short = [piece.decode("latin-1") for piece in self._short]
-            known: dict[str, Any] = {
-                **({"head": head} if head else {}),
-                **({"short head": short} if short else {}),
-            }
-            return {"size": self._size, **known, **self._known_signs()} if self._size else {}
+            head = self._head.state()
+            return {**head, **self._known_signs()} if head else {}
         more: dict[str, Any] = {"found": sorted(self._found)} if self._found else {}
         if self._before_waiting is not None:
             more["before waiting"] = sorted(self._before_waiting)
@@ -190,7 +176,7 @@ class LaunchOpening:
             self._search(begin, position)
             return
         lines = _LINE.finditer(self._block, begin, position)
-        while self._size < _MAX_BYTES and (line := next(lines, None)) is not None:
+        while not self._head.is_complete and (line := next(lines, None)) is not None:
             self._count(line[0])
 
     def skip(self, position: int) -> None:
@@ -203,35 +189,24 @@ class LaunchOpening:
 
     def _count(self, line: bytes) -> None:
         """Note a line before the first record; one of a few signs, or of digits alone, states nothing."""
+        self._head.pass_over(line)
         if len(line) < _LEAST_OF_WORD or (len(line) < SHORTEST and LETTER.search(line) is None):
-            self._size += len(line)
             self._warnings.pass_over()
             return
-        is_first = not (self._opener.part or self._counts)
+        is_first = not (self._opener.part or self._head.has_pieces)
         if is_first:
             self._opener.note(line)
-        is_of_epoch = _EPOCH.fullmatch(line) is not None
-        self._size = _MAX_BYTES if is_of_epoch else self._size + len(line)
-        if not is_of_epoch:
+        if _EPOCH.fullmatch(line) is not None:
+            self._head.end()
+        else:
             self._opener.note_above_record(line, is_first=is_first)
         if _DATED.fullmatch(line) is not None and REPEATED.search(line) is None:
             self._has_dated = True
         self._arguments.count(line)
         if self._warnings.count(line):  # workers that are started with each epoch warn again
             return
-        if _OF_MODEL.match(line) is not None:
-            return
-        known = [piece for piece in self._counts if piece in line]
-        for piece in known:
-            self._counts[piece] += 1
-        if known or len(self._counts) >= _MAX_PIECES:
-            return
-        if piece := piece_of(line):
-            self._counts[piece] = 1
-            return
-        self.settings.count(line)
-        if len(self._short) < _LEAST_PIECES and _SHORT.fullmatch(line) is not None:
-            self._short.append(line)
+        if _OF_MODEL.match(line) is None and self._head.count(line):
+            self.settings.count(line)
 
     def _search(self, begin: int, end: int) -> None:
         """Note what a part of the block has of launches, and whether it has words."""
@@ -495,15 +470,9 @@ class LaunchOpening:
         if self._pieces is not None:
             return ()
         self._is_boosted = is_round_of_booster(line_at(self._block, self._position))
-        self._pieces = [piece for piece, count in self._counts.items() if count == 1]
-        first = next(iter(self._counts), b"")
-        self._first = first if self._pieces and first not in self._pieces else b""
-        if not self._pieces:
-            self._pieces, self._is_repeated = [*self._counts], True
-        if not self._pieces and self._short:
-            self._pieces, self._is_repeated, self._is_short = self._short, False, True
+        self._pieces, self._first, self._is_repeated, self._is_short = self._head.pieces()
         self.settings.note_first_record(0 if self._is_repeated or self._is_short else len(self._pieces))
-        self._counts, self._short = {}, []
+        self._head = OpeningHead({})
         self._warnings.note_first_record()
         self._has_set_up = are_about_set_up(self._pieces)
         is_set_up = self._has_set_up and not (self._is_repeated or self._is_short)
