@@ -58,6 +58,7 @@ from holter.ingest.console.steps.known_steps import (
     note_global_steps,
     note_steps_alone,
 )
+from holter.ingest.console.steps.launch_beginnings import note_trained_steps
 from holter.ingest.console.steps.line_counts import Counts
 from holter.ingest.console.steps.lines_of_epochs import note_uncounted
 from holter.ingest.console.steps.outer_counts import is_outer_count
@@ -422,6 +423,7 @@ class PlainTable:
         lines, step = last - first, self._direct[last - 1]
         note_inner_count(self._counts_of(last - 1), axis)
         axis["split"] = ""
+        note_trained_steps(self._direct[first:last], axis)
         if self._is_global:
             note_global_steps(axis, self._counts_of(last - 1).get(Counter.EPOCH))
             axis["step"] = step

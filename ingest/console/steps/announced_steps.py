@@ -9,6 +9,7 @@ from holter.ingest.console.line.line_counters import Counter
 from holter.ingest.console.steps.epochs_of_headings import end_unnumbered
 from holter.ingest.console.steps.evaluated_parts import end_evaluation, end_parts, is_heading_of_evaluation
 from holter.ingest.console.steps.known_steps import number_of_epoch
+from holter.ingest.console.steps.launch_beginnings import note_trained_steps
 from holter.ingest.console.steps.line_counts import Counts, inner_count
 from holter.ingest.console.steps.outer_counts import note_epoch_within
 from holter.ingest.console.steps.round_steps import is_within_outer_step, note_outer_step
@@ -67,6 +68,7 @@ def note_heading(counts: Counts, state: DialectState) -> None:
             if step > state.get("step", step):
                 state.pop("ended", None)
             state["heading"] = state["step"] = step
+            note_trained_steps((step,), state)
             _begin_lines(state)  # another launch may be at the same step
 
 
@@ -79,6 +81,7 @@ def _begin_lines(state: DialectState) -> None:
 def note_bar(step: int, names: Sequence[str], state: DialectState) -> None:
     """Note the step and the names of values of a progress bar: lines of epochs are at its step."""
     state["bar"] = state["step"] = step
+    note_trained_steps((step,), state)
     state.pop("heading", None)
     state.pop("ended", None)
     state.pop("begun", None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.steps.batch_rows import BATCH_ROWS
 from holter.ingest.console.steps.epochs_of_headings import UNNUMBERED
@@ -108,22 +110,22 @@ def note_left(state: DialectState) -> None:
         state["left"] = state["step"]
 
 
+def note_trained_steps(steps: Sequence[int], state: DialectState) -> None:
+    """Note steps of a training: one other than that at which a launch was left is of the next launch."""
+    left = state.get("left")
+    if left is not None and any(step != left for step in steps):
+        del state["left"]
+
+
 def is_before_training(state: DialectState) -> bool:
     """Whether nothing was trained yet in a launch that began, or may have."""
-    if not is_at_left_step(state):
-        state.pop("left", None)
-    return "left" in state
-
-
-def is_at_left_step(state: DialectState) -> bool:
-    """The same of a record, before which a text may be read in columns: nothing is noted."""
     return "left" in state and state["left"] == state.get("step")
 
 
 def begins_with_epoch(state: DialectState) -> bool:
     """Whether an epoch is announced in a launch of which no value was read yet."""
     is_announced = "announced" in state and state.keys().isdisjoint(("heading", "has values"))
-    return is_announced and ("step" not in state or is_at_left_step(state))
+    return is_announced and ("step" not in state or is_before_training(state))
 
 
 def note_values(state: DialectState) -> None:

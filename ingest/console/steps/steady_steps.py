@@ -19,7 +19,7 @@ _STATED_ABOVE = {
     "outer",
     "section",
 }
-_STATED_ABOVE |= {"evaluated above", "evaluated since", EVALUATES_ALONE}
+_STATED_ABOVE |= {"evaluated above", "evaluated since", "left", EVALUATES_ALONE}
 """What lines above may state of lines that count nothing but steps."""
 _ANNOUNCED = {"heading", "outer"}
 """What a line that announces a step and nothing else states of them."""

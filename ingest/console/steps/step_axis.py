@@ -19,6 +19,7 @@ from holter.ingest.console.steps.known_steps import (
     note_global_steps,
     note_steps_alone,
 )
+from holter.ingest.console.steps.launch_beginnings import note_trained_steps
 from holter.ingest.console.steps.line_counts import NO_STEPS, Counts, inner_count
 from holter.ingest.console.steps.lines_of_epochs import note_uncounted
 from holter.ingest.console.steps.lone_steps import end_at_step, is_undecided, step_within_epoch
@@ -88,6 +89,7 @@ def training_step(counts: Counts, state: DialectState, kind: str = "") -> int | 
         step = step_through_rounds(step, state)
     if step is not None:
         state["step"] = step
+        note_trained_steps((step,), state)
         state.pop("heading", None)
         if counts.keys() - NO_STEPS:
             _note_begun(state)
@@ -156,6 +158,7 @@ def training_steps(
             note_steps_alone(len(steps), state)
     if steps:
         state["step"] = steps[-1]
+        note_trained_steps(steps, state)
         state.pop("heading", None)
         if columns.keys() - NO_STEPS:
             _note_begun(state)
