@@ -20,7 +20,7 @@ from functools import partial
 from typing import Any
 
 from holter.ingest.console.launches.crashes import LOADS, Crash, has_signs, has_traceback, states_loaded
-from holter.ingest.console.launches.first_line import FirstLine
+from holter.ingest.console.launches.first_text_line import FirstTextLine
 from holter.ingest.console.launches.opening_head import OpeningHead
 from holter.ingest.console.launches.opening_lines import (
     ARGUMENTS,
@@ -105,7 +105,7 @@ class LaunchOpening:
         self.settings = PrintedSettings(state.get("settings", {}))
         self._has_dated: bool = state.get("dated", False)
         self._first: bytes = state.get("first", "").encode("latin-1")
-        self._opener = FirstLine(state)
+        self._opener = FirstTextLine(state)
         self._arguments = PrintedArguments(state)
         self._warnings = RepeatedWarnings(state)
         self._found: set[int] = set(state.get("found", ()))

@@ -66,8 +66,8 @@ from holter.ingest.console.steps.batch_rows import BATCH_ROWS
 from holter.ingest.console.steps.known_steps import known_axis
 from holter.ingest.console.steps.launch_beginnings import note_values
 from holter.ingest.console.steps.lines_of_epochs import MOST_LINES_OF_EPOCH
-from holter.ingest.console.steps.numbered_rows import NumberedRows
 from holter.ingest.console.steps.positions import position
+from holter.ingest.console.steps.row_numbers import RowNumbers
 from holter.ingest.console.steps.timed_rows import TIMED_ROWS, are_timed
 from holter.ingest.metric_names import is_metric_name
 
@@ -335,7 +335,7 @@ def _as_steps(
     rows: Sequence[Any],
     before: int,
     state: DialectState,
-    numbered: NumberedRows = BATCH_ROWS,
+    numbered: RowNumbers = BATCH_ROWS,
 ) -> list[LineAbove]:
     """Lines that are steps of their own, or are numbered, behind so many `before` them."""
     del state["above"]

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from holter.ingest.console.steps.numbered_rows import NumberedRows
+from holter.ingest.console.steps.row_numbers import RowNumbers
 
-BATCH_ROWS = NumberedRows("rows")
+BATCH_ROWS = RowNumbers("rows")
 
 
 def next_batch_row(template: int, state: dict[str, Any]) -> int | None:

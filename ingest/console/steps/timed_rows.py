@@ -13,12 +13,12 @@ from itertools import pairwise
 from holter.ingest.console.line.line_metrics import is_named_as_time
 from holter.ingest.console.line.line_shapes import LineShape
 from holter.ingest.console.line.line_tokens import value_of
-from holter.ingest.console.steps.numbered_rows import NumberedRows
+from holter.ingest.console.steps.row_numbers import RowNumbers
 from holter.types import labels_of
 
 STEPS_OF_ROWS = labels_of({"steps": "evaluations"})
 """What the numbers of rows count: they state nothing of how far the training is."""
-TIMED_ROWS = NumberedRows("timed rows")
+TIMED_ROWS = RowNumbers("timed rows")
 _LEAST_METRICS = 2
 
 

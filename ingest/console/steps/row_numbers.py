@@ -7,8 +7,8 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class NumberedRows:
-    """Lines of one kind that are numbered from 1 on in each launch; a state has the last one under `key`."""
+class RowNumbers:
+    """The numbers of lines of one kind, from 1 on in each launch; a state has the last one under `key`."""
 
     key: str
 

@@ -11,7 +11,7 @@ _SIGNS = (b":", b"=")
 """What is between a name and its value."""
 
 
-class FirstLine:
+class FirstTextLine:
     """What is known of the first line of a text; `part` is what it has in every launch, b"" if unknown.
 
     It may state a day and a time (`is_dated`), or be a `_heading` right above the records. `_numbers` are
