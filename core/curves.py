@@ -99,7 +99,7 @@ def main_series(run: RunData) -> list[Series]:
         candidates = [
             (roles.index(role), key)
             for key in run.series
-            if (role := role_of(key)) in roles and not any(name == "rank" for name, _ in key.labels)
+            if (role := role_of(key)) in roles and key.rank is None
         ]
         if candidates:
             chosen.append(run.series[min(candidates)[1]])

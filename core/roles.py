@@ -336,6 +336,6 @@ def role_of(key: SeriesKey) -> Role:
     if isinstance(key.metric, MetricWithRole):
         return key.metric.role
     role = _by_name(key.metric)
-    if role is Role.LOSS and any(name == "dataset" for name, _ in key.labels):
+    if role is Role.LOSS and key.label("dataset") is not None:
         return Role.DATASET_LOSS
     return role

@@ -93,7 +93,7 @@ class EarlyRiseDetector:
         first: dict[tuple[int, Role], Finding] = {}
         for key in sorted(run.series):
             role = role_of(key)
-            if role in _LOSSES and not any(name == "rank" for name, _ in key.labels):
+            if role in _LOSSES and key.rank is None:
                 for rise in self._scan(run.series[key], context).rises:
                     if not self._is_explained(run, rise):
                         finding = _finding(run.series[key], role, rise, self.thresholds)

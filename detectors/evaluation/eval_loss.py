@@ -97,7 +97,7 @@ class EvaluationDetector:
         losses = [
             run.series[key]
             for key in sorted(run.series)
-            if role_of(key) is Role.EVAL_LOSS and not any(name == "rank" for name, _ in key.labels)
+            if role_of(key) is Role.EVAL_LOSS and key.rank is None
         ]
         if not losses:
             return

@@ -73,7 +73,7 @@ class OverfittingDetector:
         losses = [
             run.series[key]
             for key in sorted(run.series)
-            if role_of(key) is Role.EVAL_LOSS and not any(name == "rank" for name, _ in key.labels)
+            if role_of(key) is Role.EVAL_LOSS and key.rank is None
         ]
         by_attempt: dict[int, list[Finding]] = {}
         for series in losses:
@@ -137,7 +137,7 @@ def _training_losses(run: RunData, attempt: int, lowest: int, detected: int) -> 
     """The medians of the training loss up to the lowest evaluation, and from there to the detection; None
     where either is not logged."""
     for key in sorted(run.series):
-        if role_of(key) is Role.LOSS and not any(name == "rank" for name, _ in key.labels):
+        if role_of(key) is Role.LOSS and key.rank is None:
             series = run.series[key]
             rows = rows_of_attempt(series, attempt).rows
             step, value = series.step[rows], series.value[rows]

@@ -33,7 +33,7 @@ class UnjudgedRunCheck:
                 for key, role in roles.items()
                 if role in (Role.OTHER, Role.LOSS_TERM)
                 and len(run.series[key]) >= _MIN_POINTS
-                and not any(name == "rank" for name, _ in key.labels)
+                and key.rank is None
             }
         )
         if not curves:

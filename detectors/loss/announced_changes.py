@@ -72,7 +72,7 @@ def find_announced_change(
     for key in sorted(run.series):
         role, is_setting = role_of(key), _is_setting(key)
         is_stage = is_setting or _is_of_stages(key)
-        if not (is_stage or role is Role.LEARNING_RATE) or any(name == "rank" for name, _ in key.labels):
+        if not (is_stage or role is Role.LEARNING_RATE) or key.rank is not None:
             continue
         step, value, onset = _rows_around(run.series[key], attempt, start_step, detected_step, thresholds)
         if is_setting and np.count_nonzero(np.diff(value)) > thresholds.setting_changes:
@@ -93,7 +93,7 @@ def stage_began(
 ) -> bool:
     """Whether a planned stage of an attempt began between two steps, or shortly before."""
     for key in sorted(run.series):
-        if _is_of_stages(key) and not any(name == "rank" for name, _ in key.labels):
+        if _is_of_stages(key) and key.rank is None:
             _, value, onset = _rows_around(run.series[key], attempt, from_step, to_step, thresholds)
             if _find_stage(value, onset, thresholds) is not None:
                 return True
@@ -126,7 +126,7 @@ def follow_change(
     run: RunData, change: dict[str, Any], attempt: int, until_step: int, thresholds: AnnouncedChangeThresholds
 ) -> ChangeDevelopment:
     """What became of an announced change by a step of its attempt."""
-    of_run = (key for key in sorted(run.series) if not any(name == "rank" for name, _ in key.labels))
+    of_run = (key for key in sorted(run.series) if key.rank is None)
     series = next(run.series[key] for key in of_run if key.metric == change["metric"])
     first = max(rows_up_to(series, (attempt, change["step"] - 1)), 0)
     values = series.value[first : rows_up_to(series, (attempt, until_step))]
@@ -169,7 +169,7 @@ def _has_new_rate(
 ) -> bool:
     """Whether a learning rate rose far beyond all that the run has had: no stage explains what follows."""
     for key in sorted(run.series):
-        if role_of(key) is Role.LEARNING_RATE and not any(name == "rank" for name, _ in key.labels):
+        if role_of(key) is Role.LEARNING_RATE and key.rank is None:
             _, value, onset = _rows_around(run.series[key], attempt, start_step, detected_step, thresholds)
             first = max(onset - thresholds.stage_rows, 0)
             known = value[:first].max(initial=0.0)

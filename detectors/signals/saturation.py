@@ -142,7 +142,7 @@ class SaturationDetector:
 
 def _ratios(run: RunData, thresholds: SaturationThresholds) -> Iterator[_Ratio]:
     """The ratios of a run that have a meaning at 1; its lengths only where no ratio states it."""
-    keys = [key for key in sorted(run.series) if not any(name == "rank" for name, _ in key.labels)]
+    keys = [key for key in sorted(run.series) if key.rank is None]
     states_cut_off = False
     for key in keys:
         words, series = words_of(key.metric), run.series[key]

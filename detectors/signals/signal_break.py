@@ -109,7 +109,7 @@ class SignalBreakDetector:
         """One finding per break of one series."""
         for key in sorted(run.series):
             role = role_of(key)
-            if role in _SHAPES and not any(name == "rank" for name, _ in key.labels):
+            if role in _SHAPES and key.rank is None:
                 yield from self._in_series(run.series[key], role, context)
 
     def _in_series(self, series: Series, role: Role, context: DetectorContext) -> Iterator[Finding]:

@@ -146,11 +146,7 @@ def is_of_evaluation(key: SeriesKey) -> bool:
 
 def evaluation_speeds(run: RunData) -> list[Series]:
     """The series of how fast evaluations are: rates, or durations where there are none."""
-    keys = [
-        key
-        for key in sorted(run.series)
-        if is_of_evaluation(key) and not any(name == "rank" for name, _ in key.labels)
-    ]
+    keys = [key for key in sorted(run.series) if is_of_evaluation(key) and key.rank is None]
     rates = [key for key in keys if is_rate(key)]
     durations = [key for key in keys if role_of(key) in _TIMES and _DURATION.fullmatch(key.metric)]
     return [run.series[key] for key in rates or durations]

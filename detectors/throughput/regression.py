@@ -222,7 +222,7 @@ def run_speed_series(run: RunData) -> list[Series]:
     by_role: defaultdict[Role, list[Series]] = defaultdict(list)
     for key in sorted(run.series):
         role = role_of(key)
-        if role in _ROLES and not any(name == "rank" for name, _ in key.labels) and not is_of_evaluation(key):
+        if role in _ROLES and key.rank is None and not is_of_evaluation(key):
             by_role[role].append(run.series[key])
     stated = [series for role in _ROLES[:-1] for series in by_role[role]]
     return stated or [series for series in by_role[Role.DURATION] if is_duration_of_rows(series)]
