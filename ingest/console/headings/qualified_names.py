@@ -151,4 +151,7 @@ def _subject_of(shape: LineShape) -> str:
     subject, _, metric = names[0].rpartition(" ")
     is_metric = is_metric_name(metric) or begin_with_figures(names)  # `cat P: 0.9 R: 0.8 F1: 0.85`
     is_of_metric = len(names) > 1 and is_metric and not is_metric_name(subject)
+    # `DETR Class Loss: 0.5 | DETR Box Loss: 0.4` are two losses of the same
+    first = subject.split(" ")[0]
+    is_of_metric &= not any(name.startswith(f"{first} ") for name in names[1:])
     return subject if is_of_metric and DATA_SPLIT.search(subject) is None else ""

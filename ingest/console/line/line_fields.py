@@ -84,6 +84,11 @@ _NUMBER_AS_KEY = re.compile(
 """A key of a dictionary that is a number, behind the name of the dictionary or a value: `iou: {0: `."""
 _RATE = re.compile(r" ?((?!its?/)[A-Za-z]{2,12}/(?:s|sec|second|step|it|iter))\b(?!/)")
 """A unit behind a number that states what it is: `39616 tok/s`."""
+_TIME_PER = re.compile(
+    r" ?((?:[mun]?s|secs?|seconds?)/(?:batch|step|epoch|examples?|samples?|images?|imgs?|frames?))\b"
+    r"(?!/| ?[:=])"
+)
+"""The same of a time, which may as well be the name of the next number: `0.481 sec/batch`."""
 _OF = frozenset({"/", "of", "out of", "de", "von", "sur", "di", "из"})
 """What is between a number and its total."""
 _NAME_AFTER = re.compile(
@@ -217,7 +222,7 @@ class _FieldReader:
         """The name or the unit behind a number; a word right before the next number is the name of that."""
         if (rate := _RATE.match(after)) is not None:
             return rate[1]
-        name = _NAME_AFTER.match(after) or _SHARE_BEHIND.match(after)
+        name = _NAME_AFTER.match(after) or _SHARE_BEHIND.match(after) or _TIME_PER.match(after)
         is_of_next = name is not None and not after[name.end() :].strip() and index + 1 < self._count
         return "" if name is None or is_of_next else name[1]
 

@@ -61,6 +61,7 @@ from holter.ingest.console.line.line_shapes import (
 from holter.ingest.console.line.line_subjects import subject_of, word_of_row
 from holter.ingest.console.line.line_words import (
     ALL_DATA,
+    BAR_BEHIND_PERCENT,
     DATA_SPLIT,
     DATA_TAG,
     ENDS,
@@ -195,12 +196,12 @@ class ShapeReader:
             self._row = None if self._rows else RowField(name, field.index)
             self._rows += 1
             return True
-        if not field.name and self._texts[field.index].startswith("%|"):
+        if not field.name and BAR_BEHIND_PERCENT.match(self._texts[field.index]):
             return True  # the count of a bar, whether its drawing is empty or not
         if field.index and self._texts[field.index - 1] == "<" and field.before.strip() == ",":
             return True  # its speed: `[00:03<03:17, 2.51img/s]`
         # `Epoch 1 - Valid: 100%|####| [loss=0.5]`, of a bar
-        if self._texts[field.index + 1].startswith("%|"):
+        if BAR_BEHIND_PERCENT.match(self._texts[field.index + 1]):
             found = DATA_SPLIT.fullmatch(field.english)
             self._split = self._split or (found[2] or "train" if found is not None else "").lower()
             return True
@@ -386,7 +387,7 @@ class ShapeReader:
     def _is_share(self, field: NumberField) -> bool:
         """Whether a per cent sign follows a number and no bar."""
         behind = self._texts[field.index + 1].lstrip()
-        return behind.startswith("%") and not behind.startswith("%|")
+        return behind.startswith("%") and BAR_BEHIND_PERCENT.match(behind) is None
 
     def _add_named_ahead(self, field: NumberField) -> None:
         """Add a number whose name is before what is counted: `loss at step 5: 2.3`, `Val loss [5]: 2.3`.

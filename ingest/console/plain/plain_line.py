@@ -329,7 +329,9 @@ def note_line(shape: LineShape, counts: Counts, axis: dict[str, Any]) -> None:
     is_end |= shape.is_end and counts.keys() == {Counter.STEP} and counts_epochs_alone(axis)
     if is_end or (shape.is_note and "step" in axis):
         return
-    if shape.is_of_training and shape.is_heading:
+    # what is below `Finished epoch 3` is of all of the epoch, also below `Running validation for epoch 3`
+    is_over = shape.is_end and not shape.split and counts.keys() == {Counter.EPOCH}
+    if is_over or (shape.is_of_training and shape.is_heading):
         end_evaluation(axis)
     if shape.split:
         if counts.keys() == {Counter.EPOCH} and not has_steps(axis) and not is_behind(counts, axis):
