@@ -16,7 +16,9 @@ VALIDATIONS = {"none": "", "without values": "\n" + bar(8, 8, "Validation"), "wi
 
 def _epoch(number: int, description: str, validation: str = "", *, is_headed_first: bool = False) -> str:
     named, heading = description.format(number), f"\nEpoch {number}/9\n"
-    bars = "".join("\r" + bar(at, 60, named, f", loss={3 / (number + at / 60):.3f}") for at in (0, 20, 40, 60))
+    bars = "".join(
+        "\r" + bar(at, 60, named, f", loss={3 / (number + at / 60):.3f}") for at in (0, 20, 40, 60)
+    )
     if validation == "with":
         validation = "\n" + bar(8, 8, "Validation", f", loss=0.{number}5")
     means = f"  Train Loss: 1.{number}\n  Val Loss: 2.{number}\n"
