@@ -292,7 +292,7 @@ def _evaluation(bar: Bar, split: str, state: DialectState) -> list[LineValues]:
         return []
     number, _ = bar.counts.get(Counter.EPOCH, (state.get("evaluations", 0) + 1, 0))
     state["evaluations"] = number
-    step = state.get("bar", position(axis))
+    step = state["bar"] if "bar" in state else position(axis)
     if step is None:
         step = number  # the training printed nothing
     if state.get("evaluated") == [step, bar.total, split]:

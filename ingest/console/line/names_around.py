@@ -24,6 +24,13 @@ _COUNTED_EPISODES = re.compile(
     r"(?:\)?\s?[:=]\s*| (?:is|was):? )$"
 )
 """What is around a number that states over how many a mean is: `Average reward over 100 episodes: 12.3`."""
+_WINDOW = re.compile(
+    r"[ ,]{0,2}(?:\(?(?:averaged )?(?:over|of|in|for|across)(?: the)?(?: last| past| previous)? "
+    r"|\((?:last|past|previous) )"
+)
+"""All of a text before a number of values that a mean is over, whose name is before what is counted:
+`Average loss at step 200 for last 100 steps: 0.6`.
+"""
 _EQUALS = re.compile(r" {0,2}= {0,2}")
 _END_OF_KEY = re.compile(r"['\"] ?: ")
 """The end of a key of a dictionary with a number in its name: `{'Dice, class 1': 0.5}`."""
@@ -31,9 +38,15 @@ _BEGIN_OF_KEY = re.compile(r"[{,] ?['\"]")
 _BEHIND_NUMBERS_OF_NAMES = (_CLOSING, _COUNTED_EPISODES, _END_OF_KEY, _EQUALS)
 
 
-def name_around(text: str, after: str, named: NumberName) -> str:
-    """The name of the next number that one of a name between these texts is in; "" if it is in none."""
-    return _name_around(text, after) or _key_around(text, after) or _indexed(named, after)
+def name_around(text: str, after: str, named: NumberName) -> str | None:
+    """The name of the next number that one of a name between these texts is in; None if it is in none.
+
+    It is "" where the name is further ahead: `loss at step 200 for last 100 steps: 0.6`.
+    """
+    is_counted = _COUNTED_EPISODES.fullmatch(after) is not None
+    if is_counted and _WINDOW.fullmatch(text) is not None:
+        return ""
+    return _name_around(text, after) or _key_around(text, after) or _indexed(named, after) or None
 
 
 def ends_name_around(text: str) -> bool:

@@ -28,7 +28,10 @@ def note_epoch(counts: Counts, state: DialectState) -> None:
             end_evaluation(state)
         state["headings"] = state.get("headings", 1) + 1 if last == number else 1
         may_begin = state.pop("may begin", False)
+        if "first announced" not in state and "bar" in state:
+            state["closes bars"] = True  # also the headings of later epochs are below their bars
         has_steps_above = state.get("epoch", [None])[0] == number
+        has_steps_above |= "closes bars" in state and "bar" in state
         if last is not None and ((may_begin and number == last) or (number < last and not has_steps_above)):
             state["begun"] = True  # again: steps of the launch before state nothing of this one
             state.pop("evaluating", None)
