@@ -79,10 +79,11 @@ _TUPLE = re.compile(
 _LEADERS = re.compile(r" ?\.{4,80} ?$")
 """Dots that lead from a name to its number: `loss ...... 0.5`."""
 _NESTED = re.compile(
-    r"(?<![\w.])([A-Za-z]\w{0,20}\([A-Za-z]\w{0,20}\([\w, ]{1,20}\)\)"
+    r"(?<![\w.])([A-Za-z]\w{0,20}\([A-Za-z]\w{0,20}\([\w, ]{1,20}\)\)(?:[_-]\w{1,20})?"
+    r"|[A-Za-z]\w{0,20}\(\w{1,8}\)[_-][A-Za-z]\w{0,20}"
     r"|(?:dev |test )?[a-z]{2,12}\[\d{1,3}[a-z]\])$"
 )
-"""A name such as that of a discriminator's output: `D(G(z))`; one with its tokenizer: `dev bleu[13a]`."""
+"""A name such as a discriminator's output, `D(G(z))`, `D(x)_loss`, or with a tokenizer: `bleu[13a]`."""
 
 _SPACED_AT = re.compile(r"(?<=[\w)]) ?@ ?(?=\d{1,4}\s?[:=]\s*$)")
 """What is between a metric and its rank where blanks are around the sign: `Recall @ 10: 0.4`."""

@@ -78,6 +78,8 @@ _FORMS = (
     rf"(?=\d{{0,4}}(?:\.\d{{1,2}})?(?:[^\W\d_]|[-%]| [sSpPrRIqQ])){_BEGIN}(?:{'|'.join(_AT_BEGIN)})",
     r"(?<!poch: )(?<!poch:)(?<!poch=)\d{1,4}_[A-Za-z]",  # but `Epoch: 3_Iter: 10`
     r"\d{1,2}[a-z]_[a-z]",
+    # a layer: `Style loss 3_1: 0.5`, but `Epoch 3_20: 0.5`
+    rf"(?=\d_\d{{1,2}}{_SIGN})(?<=[a-z] )(?<!poch )(?<!tep )(?<!ter )(?<!tion )(?<!ound )(?<!sode )",
     r"\d{1,3}(?:px ?[:=]|th percentile|[a-z]\]:)",
     r"(?<=[Tt]op )\d{1,2}-[A-Za-z]",
     rf"(?<=[Tt]op )\d{{1,2}} (?i:acc|err|prec)[a-z]{{0,9}}{_SIGN}",

@@ -91,6 +91,8 @@ _LIST_OF_KEY = ('": [', "': [")
 """What begins a list in a dictionary: `{"step": [0, 1, 2], "loss": [5.0, 2.5, 1.7]}`."""
 _MANNER = re.compile(r"(?i)[\[(](?:[a-z][\w-]{0,20} ){0,5}(?:with|using) [^\])\n]{0,40}$")
 """What is in brackets before a number that states how values were measured: ` (beam search with size = `."""
+_OPENED_TENSOR = re.compile(r" {1,4}(?:tf\.T|t)ensor\(")
+"""What torch and TensorFlow print before the number of a tensor."""
 
 
 NO_NUMBERS = LineShape((), (), "", is_record=False)
@@ -232,7 +234,11 @@ class ShapeReader:
             # `[500/9000] loss 0.5 | batch 16`, `tick 3  lod 0.0  batch 16`
             if not (is_size and self._metrics):
                 self._add_counter(field, counter)
-        elif not field.name and field.marked and self._is_behind_count(field):
+        elif (
+            not field.name
+            and (field.marked or self._ends_behind_count(field))
+            and self._is_behind_count(field)
+        ):
             self._add_named_ahead(field)
         elif self._ratio is not None and is_of_ratio(field, self._ratio, self._texts):
             self._line.replace_last(field)
@@ -250,6 +256,13 @@ class ShapeReader:
             self._metrics[-1].index < counted.index
             and max(counted.index, counted.total_index) == field.index - 1
         )
+
+    def _ends_behind_count(self, field: NumberField) -> bool:
+        """Whether a number without a sign ends the line behind what is counted: `loss at step 5 2.3`."""
+        before, behind = self._texts[field.index : field.index + 2]
+        if _OPENED_TENSOR.fullmatch(before) is not None:
+            return behind.startswith((")", ","))
+        return not before.strip(" ") and not behind.strip() and len(self._texts) == field.index + 2
 
     def _is_no_count(self, field: NumberField) -> bool:
         """Whether a number has the name of what counts, but counts nothing."""
