@@ -23,7 +23,8 @@ MAX_NAME = 120
 _LONGEST_SHORT_FORM = 5
 _WORD = re.compile(
     r"(?:\d{1,4}(?:\.\d{1,2}|_)?-?)?[^\W\d][\w./@%+^~\u2019-]*|\u2207\w{0,20}|\d{1,2}%(?= )"
-    rf"|\d{{1,4}}(?= (?:reward|return|score|[lL]oss|acc))|0?\.\d{{1,2}}(?= {AT_THRESHOLD})"
+    r"|\d{1,4}(?= (?:ep(?:isode)?s? )?(?:reward|return|score|[lL]oss|acc|length))"
+    rf"|0?\.\d{{1,2}}(?= {AT_THRESHOLD})"
 )
 """A word of a name; digits at its beginning are part of it, else they would be a number of their own.
 

@@ -42,7 +42,7 @@ from holter.ingest.console.line.line_counters import (
     stage_of,
     states_amount,
 )
-from holter.ingest.console.line.line_data import data_ahead, data_before, data_behind, is_summary
+from holter.ingest.console.line.line_data import data_ahead, data_before, data_behind, is_summary, tag_before
 from holter.ingest.console.line.line_fields import number_fields
 from holter.ingest.console.line.line_metrics import LineMetrics, is_named_as_time, names_of
 from holter.ingest.console.line.line_settings import (
@@ -62,7 +62,6 @@ from holter.ingest.console.line.line_subjects import subject_of, word_of_row
 from holter.ingest.console.line.line_words import (
     ALL_DATA,
     DATA_SPLIT,
-    DATA_TAG,
     ENDS,
     INDEX_WORDS,
     QUALIFIERS,
@@ -91,6 +90,10 @@ _LIST_OF_KEY = ('": [', "': [")
 """What begins a list in a dictionary: `{"step": [0, 1, 2], "loss": [5.0, 2.5, 1.7]}`."""
 _MANNER = re.compile(r"(?i)[\[(](?:[a-z][\w-]{0,20} ){0,5}(?:with|using) [^\])\n]{0,40}$")
 """What is in brackets before a number that states how values were measured: ` (beam search with size = `."""
+_CANDIDATE = re.compile(
+    r"(?i)(?:solution|individual|chromosome|genome|genotype|genes?|(?:best|particle) position)$"
+)
+"""Names of what a search tries, no metrics where a list follows: `Best individual: [1, 0, 1]`."""
 _OPENED_TENSOR = re.compile(r" {1,4}(?:tf\.T|t)ensor\(")
 """What torch and TensorFlow print before the number of a tensor."""
 
@@ -180,7 +183,7 @@ class ShapeReader:
 
     def _skip(self, field: NumberField) -> bool:
         """Note the data that the text before a number is about; whether the number itself is nothing."""
-        if (found := DATA_TAG.search(in_english(field.before))) is not None:
+        if (found := tag_before(in_english(field.before))) is not None:
             data = data_before(found)
             # `loss=1.9 | dev: acc=0.4`: what is before it is of the training
             is_part = bool(self._metrics and self._counters and found[2])
@@ -244,6 +247,8 @@ class ShapeReader:
             self._line.replace_last(field)
         elif self._is_mean_of_evaluation(field):
             self._line.add_mean(field)
+        elif field.index in self._lists.values() and _CANDIDATE.search(field.name) is not None:
+            pass
         elif is_metric(field) or is_counted_share(field, self._texts) or self._is_no_count(field):
             self._add_metric(field)
 

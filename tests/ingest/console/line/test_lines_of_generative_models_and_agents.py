@@ -50,6 +50,14 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         ),
         {"Train Loss": [*N], "Bits per dim": [*N], "validation/Bits per dim": [*N]},
     ),
+    "how many episodes a mean is of": (
+        "".join(f"steps: {n}00, episodes: {n}, mean 100 episode reward: 2{n}.5\n" for n in N[1:]),
+        {name: [100 * n for n in N[1:]] for name in ("episodes", "mean 100 episode reward")},
+    ),
+    "what a search tries": (
+        "".join(f"Generation {n}: best fitness = 2{n}.5, best individual = [1, 0, {n}]\n" for n in N),
+        {"best fitness": [*N]},
+    ),
     "values as they were computed, without a sign": (
         "".join(f"Step {n}0: loss 0.5{n}\nav bernoulli 49{n}.5970354862\n" for n in N),
         {"loss": TENS, "av bernoulli": TENS},
