@@ -94,8 +94,8 @@ _CANDIDATE = re.compile(
     r"(?i)(?:solution|individual|chromosome|genome|genotype|genes?|(?:best|particle) position)$"
 )
 """Names of what a search tries, no metrics where a list follows: `Best individual: [1, 0, 1]`."""
-_OPENED_TENSOR = re.compile(r" {1,4}(?:tf\.T|t)ensor\(")
-"""What torch and TensorFlow print before the number of a tensor."""
+_DEVICE_OF_TENSOR = ", device='"
+"""What is behind the number of a tensor: `tensor(2.3, device='cuda:0')`."""
 
 
 NO_NUMBERS = LineShape((), (), "", is_record=False)
@@ -265,9 +265,8 @@ class ShapeReader:
     def _ends_behind_count(self, field: NumberField) -> bool:
         """Whether a number without a sign ends the line behind what is counted: `loss at step 5 2.3`."""
         before, behind = self._texts[field.index : field.index + 2]
-        if _OPENED_TENSOR.fullmatch(before) is not None:
-            return behind.startswith((")", ","))
-        return not before.strip(" ") and not behind.strip() and len(self._texts) == field.index + 2
+        is_last = not behind.strip() and len(self._texts) == field.index + 2
+        return not before.strip(" ") and (is_last or behind.startswith(_DEVICE_OF_TENSOR))
 
     def _is_no_count(self, field: NumberField) -> bool:
         """Whether a number has the name of what counts, but counts nothing."""
