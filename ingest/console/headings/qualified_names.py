@@ -47,7 +47,8 @@ def qualified(
         _given(step, axis)["is part"] = True
     if template not in lines:
         given = _given(step, axis)
-        others = {given["names"].setdefault(name, template) for name in values} - {template}
+        row = _number_of_row(parts, shape)
+        others = {given["names"].setdefault(name + row, template) for name in values} - {template}
         if not others:
             if shape.is_of_training:
                 given["training"] = True
@@ -124,6 +125,11 @@ def _qualify_first(templates: Collection[str], words: str, step: float, axis: di
             del first[template]
             axis.setdefault("qualified" if words else "parts of a whole", {})[template] = before
             _give_again(before, values, step, axis)
+
+
+def _number_of_row(parts: list[str], shape: LineShape) -> str:
+    """Which of several things a line is of, behind a name: `Test on task 1 - svhn: loss=0.5`."""
+    return "" if shape.row is None else f" of {shape.row.name} {parts[2 * shape.row.index + 1]}"
 
 
 def _is_named_by_row(parts: list[str], shape: LineShape, values: Collection[str]) -> bool:

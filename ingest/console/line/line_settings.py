@@ -50,7 +50,9 @@ _OF_EPISODE = (
 )
 """Words beside `length` in the names of what is measured: `ep_length_mean`, `train_length`."""
 _SETTING = re.compile(
-    rf"(?i)size|dim|layer|heads(?![a-z])|head$|max{_NAMES_MORE}{_OF_METRIC}(?!.?mem)|min\b{_NAMES_MORE}{_OF_METRIC}"
+    r"(?i)size|(?<!bits per )(?<!bits/)dim|layer|heads(?![a-z])|head$"
+    # `(min)` is a unit or an extreme
+    rf"|(?<!\()max{_NAMES_MORE}{_OF_METRIC}(?!.?mem)|(?<!\()min\b{_NAMES_MORE}{_OF_METRIC}"
     r"|warm|seed|worker|hidden|vocab|param|num|interval|version|every|freq"
     rf"|^(?!{_OF_EPISODE}).*length"
 )

@@ -57,9 +57,10 @@ OF_SEVERAL = frozenset({"cycle"})
 ROUNDS = OF_SEVERAL | {"episode", "game", "round", "generation"}
 """What may be announced by a line, as an epoch is."""
 QUALIFIERS = frozenset(
-    {"global", "train", "training", "current", "cur", "this", "optimizer", "optim", "opt", "gradient", "grad",
-     "num", "data", "number", "total", "trainer", "eval", "evaluation", "val", "valid", "validation", "test",
-     "env", "mini", "batch", "learning", "at", "in", "on", "for", "after", "end", "of", "consumed", "seen",
+    {"global", "train", "training", "current", "currently", "cur", "this", "optimizer", "optim", "opt",
+     "gradient", "grad", "num", "data", "number", "total", "trainer", "eval", "evaluation", "val", "valid",
+     "validation", "test", "env", "mini", "batch", "learning", "at", "in", "on", "for", "after", "end", "of",
+     "consumed", "seen",
      "update", "learner",
      "policy", "runtime", "completed", "finished", "done", "running", "start", "started", "starting", "begin",
      "beginning", "entering", "online", "local", "trained",

@@ -42,7 +42,7 @@ from holter.ingest.console.line.line_counters import (
     stage_of,
     states_amount,
 )
-from holter.ingest.console.line.line_data import data_ahead, data_before, data_behind, is_summary
+from holter.ingest.console.line.line_data import data_ahead, data_before, data_behind, is_summary, tag_before
 from holter.ingest.console.line.line_fields import number_fields
 from holter.ingest.console.line.line_metrics import LineMetrics, is_named_as_time, names_of
 from holter.ingest.console.line.line_settings import (
@@ -63,7 +63,6 @@ from holter.ingest.console.line.line_words import (
     ALL_DATA,
     BAR_BEHIND_PERCENT,
     DATA_SPLIT,
-    DATA_TAG,
     ENDS,
     INDEX_WORDS,
     QUALIFIERS,
@@ -92,6 +91,12 @@ _LIST_OF_KEY = ('": [', "': [")
 """What begins a list in a dictionary: `{"step": [0, 1, 2], "loss": [5.0, 2.5, 1.7]}`."""
 _MANNER = re.compile(r"(?i)[\[(](?:[a-z][\w-]{0,20} ){0,5}(?:with|using) [^\])\n]{0,40}$")
 """What is in brackets before a number that states how values were measured: ` (beam search with size = `."""
+_CANDIDATE = re.compile(
+    r"(?i)(?:solution|individual|chromosome|genome|genotype|genes?|(?:best|particle) position)$"
+)
+"""Names of what a search tries, no metrics where a list follows: `Best individual: [1, 0, 1]`."""
+_DEVICE_OF_TENSOR = ", device='"
+"""What is behind the number of a tensor: `tensor(2.3, device='cuda:0')`."""
 
 
 NO_NUMBERS = LineShape((), (), "", is_record=False)
@@ -179,7 +184,7 @@ class ShapeReader:
 
     def _skip(self, field: NumberField) -> bool:
         """Note the data that the text before a number is about; whether the number itself is nothing."""
-        if (found := DATA_TAG.search(in_english(field.before))) is not None:
+        if (found := tag_before(in_english(field.before))) is not None:
             data = data_before(found)
             # `loss=1.9 | dev: acc=0.4`: what is before it is of the training
             is_part = bool(self._metrics and self._counters and found[2])
@@ -233,12 +238,18 @@ class ShapeReader:
             # `[500/9000] loss 0.5 | batch 16`, `tick 3  lod 0.0  batch 16`
             if not (is_size and self._metrics):
                 self._add_counter(field, counter)
-        elif not field.name and field.marked and self._is_behind_count(field):
+        elif (
+            not field.name
+            and (field.marked or self._ends_behind_count(field))
+            and self._is_behind_count(field)
+        ):
             self._add_named_ahead(field)
         elif self._ratio is not None and is_of_ratio(field, self._ratio, self._texts):
             self._line.replace_last(field)
         elif self._is_mean_of_evaluation(field):
             self._line.add_mean(field)
+        elif field.index in self._lists.values() and _CANDIDATE.search(field.name) is not None:
+            pass
         elif is_metric(field) or is_counted_share(field, self._texts) or self._is_no_count(field):
             self._add_metric(field)
 
@@ -251,6 +262,12 @@ class ShapeReader:
             self._metrics[-1].index < counted.index
             and max(counted.index, counted.total_index) == field.index - 1
         )
+
+    def _ends_behind_count(self, field: NumberField) -> bool:
+        """Whether a number without a sign ends the line behind what is counted: `loss at step 5 2.3`."""
+        before, behind = self._texts[field.index : field.index + 2]
+        is_last = not behind.strip() and len(self._texts) == field.index + 2
+        return not before.strip(" ") and (is_last or behind.startswith(_DEVICE_OF_TENSOR))
 
     def _is_no_count(self, field: NumberField) -> bool:
         """Whether a number has the name of what counts, but counts nothing."""
