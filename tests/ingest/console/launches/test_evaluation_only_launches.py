@@ -219,7 +219,7 @@ _OF_STOPPED = "get all words\n", "get all words\nbuild\n", "get all words\nbuild
 def test_launches_that_were_stopped_early_show_that_each_begins_behind_a_pause(
     tmp_path: Path, pause: int, numbers: list[int]
 ) -> None:
-    lines, second = [], 0
+    lines, second = [], 10
     for launch in (0, 1, 2, 1, 2, 2, 2):
         second += pause
         for line in _OF_STOPPED[launch].format(f"Train accuracy 0.{second}\ntest recall 0.5\n").splitlines():
@@ -227,5 +227,5 @@ def test_launches_that_were_stopped_early_show_that_each_begins_behind_a_pause(
             lines.append(f"2021-03-01 {clock},120 - E:\\oak\\net.py[line:7] - INFO: {line}\n")
             second += 1
     run = read_log(tmp_path, "".join(lines))
-    assert {key.metric for key in run.data.series} == {"Train accuracy", "test recall"}
-    assert {key.labels for key in run.data.series} == {(), *((("launch", str(each)),) for each in numbers)}
+    labels = {key.labels for key in run.data.series if key.metric == "test recall"}
+    assert labels - {()} == {(("launch", str(each)),) for each in numbers}
