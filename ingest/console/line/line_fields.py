@@ -47,6 +47,8 @@ _PAIR = re.compile(r"(?:,\s{0,12}|: | : {1,12})")
 """Between an epoch and a batch in brackets: `[1,  2000] loss: 2.1`, `[1: 20/100] loss`, `[1 :  200] loss`."""
 _NAME_AND_COMMA = re.compile(r"\s*([A-Za-z]\w{0,40}(?: \w{1,20}){0,2}), ?")
 _LOSS_BEHIND = re.compile(r"(?i)[\s,;:|\]-]{1,5}(?:[a-z]{1,10}[ _.-])?loss\b")
+_RATE_BEFORE_LOSS = re.compile(r"(?i)[\s,;:|\]-]{1,5}lr ?[:=]? ?")
+"""A rate between what is counted and its loss: `Epoch: 3 lr: 0.01 Loss: 0.5`."""
 _BATCH_BEHIND = re.compile(r"(?i)[\s,;:|\]-]{1,5}(?:mini-?batch|batch|step|iter(?:ation)?)\W{0,4}$")
 _BRACKETS = re.compile(
     r"(\w{1,60})(?:\[(?=[A-Za-z]|$)|\((?=[A-Za-z_]\w{0,30}=)| \{(?=[A-Za-z][\w./]{0,40} $))|[\])}]"
@@ -188,7 +190,7 @@ class _FieldReader:
             opens_pair=opens_pair,
             closes_pair=closes_pair,
             ends_line=total >= 0 and not after.strip() and last + 1 == self._count,
-            precedes_loss=_LOSS_BEHIND.match(after) is not None,
+            precedes_loss=self._precedes_loss(last, after),
             precedes_batch=opens_batches or _BATCH_BEHIND.fullmatch(after) is not None,
             follows_percent=index > 0 and between.strip(" |") == "%",
         )
@@ -342,6 +344,12 @@ class _FieldReader:
         is_counter = bool(named.name) and counts(named.name)  # `Loss (epoch 3): 0.5`
         is_part = self._around is not None and not is_counter
         return NumberName("", named.marked, text) if is_part else named
+
+    def _precedes_loss(self, last: int, after: str) -> bool:
+        """Whether a loss is right behind a number and its total, or behind a rate there."""
+        if _RATE_BEFORE_LOSS.fullmatch(after) is not None and last + 2 < self._count:
+            after = self._texts[last + 2]
+        return _LOSS_BEHIND.match(after) is not None
 
     def _opens_batches(self, last: int, after: str) -> bool:
         behind = ["".join(text.split()) for text in self._texts[last + 2 : last + 4]]

@@ -42,7 +42,14 @@ from holter.ingest.console.line.line_counters import (
     stage_of,
     states_amount,
 )
-from holter.ingest.console.line.line_data import data_ahead, data_before, data_behind, is_summary, tag_before
+from holter.ingest.console.line.line_data import (
+    data_ahead,
+    data_before,
+    data_behind,
+    data_of_dictionary,
+    is_summary,
+    tag_before,
+)
 from holter.ingest.console.line.line_fields import number_fields
 from holter.ingest.console.line.line_metrics import LineMetrics, is_named_as_time, names_of
 from holter.ingest.console.line.line_settings import (
@@ -184,7 +191,10 @@ class ShapeReader:
 
     def _skip(self, field: NumberField) -> bool:
         """Note the data that the text before a number is about; whether the number itself is nothing."""
-        if (found := tag_before(in_english(field.before))) is not None:
+        found = tag_before(in_english(field.before)) or data_of_dictionary(
+            field.before, self._texts[field.index]
+        )
+        if found is not None:
             data = data_before(found)
             # `loss=1.9 | dev: acc=0.4`: what is before it is of the training
             is_part = bool(self._metrics and self._counters and found[2])
