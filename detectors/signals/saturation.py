@@ -18,7 +18,7 @@ from holter.detectors.detector import DetectorContext
 from holter.detectors.positions import attempt_rows
 from holter.detectors.thresholds import Thresholds
 from holter.roles import words_of
-from holter.types import Finding, FloatArray, Kind, RunData, Series, Severity
+from holter.types import Finding, FloatArray, Kind, RunData, Series, SeriesKey, Severity
 
 _GENERATED = frozenset(
     f"{word}{plural}"
@@ -146,21 +146,19 @@ def _ratios(run: RunData, thresholds: SaturationThresholds) -> Iterator[_Ratio]:
     states_cut_off = False
     for key in keys:
         words, series = words_of(key.metric), run.series[key]
-        if words & _OTHERS:
-            continue
         share = np.where(series.value <= 1.0, series.value, 0.0)  # a value above 1 is no ratio
-        if words & _CUT_OFF and words & _RATIOS and words & _GENERATED:
+        if _is_cut_off(words):
             states_cut_off = True
             meaning = "Nearly all completions are cut off at their limit of length"
             yield _Ratio(series=series, share=share, meaning=meaning, advice=_LENGTH_ADVICE)
-        elif words & _UPDATES:
+        elif _is_clipped(words):
             meaning = "Nearly all updates of the policy are clipped"
             yield _Ratio(series=series, share=share, meaning=meaning, advice=_UPDATE_ADVICE)
     if states_cut_off:
         return
     for key in keys:
         words, last = words_of(key.metric), _MEAN.sub("max", key.metric.lower())
-        if "length" not in words or not words & _GENERATED or words & _OTHERS or last == key.metric.lower():
+        if not _is_length(words) or last == key.metric.lower():
             continue
         longest = next((run.series[each] for each in keys if each.metric.lower() == last), None)
         series = run.series[key]
@@ -169,6 +167,25 @@ def _ratios(run: RunData, thresholds: SaturationThresholds) -> Iterator[_Ratio]:
             share = np.where(limit >= thresholds.shortest_limit, series.value / np.fmax(limit, 1.0), 0.0)
             meaning = "Completions are on average as long as the longest"
             yield _Ratio(series=series, share=share, meaning=meaning, advice=_LENGTH_ADVICE, from_start=False)
+
+
+def may_saturate(key: SeriesKey) -> bool:
+    """Whether a series is named as a ratio that has a meaning at 1, or as a length of completions."""
+    words = words_of(key.metric)
+    return _is_cut_off(words) or _is_clipped(words) or _is_length(words)
+
+
+def _is_cut_off(words: frozenset[str]) -> bool:
+    is_ratio = not (_CUT_OFF.isdisjoint(words) or _RATIOS.isdisjoint(words))
+    return is_ratio and not _GENERATED.isdisjoint(words) and _OTHERS.isdisjoint(words)
+
+
+def _is_clipped(words: frozenset[str]) -> bool:
+    return not _UPDATES.isdisjoint(words) and _OTHERS.isdisjoint(words)
+
+
+def _is_length(words: frozenset[str]) -> bool:
+    return "length" in words and not _GENERATED.isdisjoint(words) and _OTHERS.isdisjoint(words)
 
 
 def _is_same(earlier: Finding, later: Finding) -> bool:

@@ -143,6 +143,12 @@ def is_of_evaluation(key: SeriesKey) -> bool:
     return not _EVALUATIONS.isdisjoint(words_of(key.metric))
 
 
+def is_evaluation_duration(key: SeriesKey) -> bool:
+    """Whether a series is named after the time that an evaluation takes."""
+    is_duration = role_of(key) is Role.OTHER and _DURATION.fullmatch(key.metric) is not None
+    return is_duration and is_of_evaluation(key)
+
+
 def evaluation_speeds(run: RunData) -> list[Series]:
     """The series of how fast evaluations are: rates, or durations where there are none."""
     keys = [
@@ -151,5 +157,5 @@ def evaluation_speeds(run: RunData) -> list[Series]:
         if is_of_evaluation(key) and not any(name == "rank" for name, _ in key.labels)
     ]
     rates = [key for key in keys if is_rate(key)]
-    durations = [key for key in keys if role_of(key) is Role.OTHER and _DURATION.fullmatch(key.metric)]
+    durations = [key for key in keys if is_evaluation_duration(key)]
     return [run.series[key] for key in rates or durations]
