@@ -315,6 +315,11 @@ def words_of(metric: str) -> frozenset[str]:
     return frozenset((*folders, *(re.sub(r"(?<=\w)loss(es)?$", "", word) for word in last)))
 
 
+def is_of_evaluation(key: SeriesKey) -> bool:
+    """Whether a series is named after evaluations: its speed is not that of the training."""
+    return not _EVALUATIONS.isdisjoint(words_of(key.metric))
+
+
 def is_total_loss(key: SeriesKey) -> bool:
     """Whether the name of a loss qualifies it by no more than its data and statistic: `loss`, `train/total`.
 

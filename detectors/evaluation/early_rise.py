@@ -305,4 +305,7 @@ def _advice(role: Role, rise: EarlyRise) -> str:
             f"Keep the checkpoint of step {rise.lowest:,}; lower the learning rate, or regularise more where "
             "the training loss falls."
         )
-    return "Stop, and start again with a lower learning rate or a longer warm-up; check data and precision."
+    return (
+        f"Stop; go back to step {rise.lowest:,} or start again, with a lower learning rate or a longer "
+        "warm-up; check data and precision."
+    )

@@ -30,6 +30,8 @@ _SETTING_NAME = re.compile(
     re.IGNORECASE,
 )
 """Names of settings of the objective or the data, which are planned where they hardly ever change."""
+_NUMBER = re.compile(r"(^|[/_.-])\d+($|[/_.-])")
+"""A number in the name of a layer: what is logged of its weights is no setting."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,6 +102,11 @@ def stage_began(
     return False
 
 
+def may_announce_change(key: SeriesKey) -> bool:
+    """Whether a series is named after a stage of the training or a setting of its objective or data."""
+    return _is_setting(key) or _is_of_stages(key)
+
+
 def _is_of_stages(key: SeriesKey) -> bool:
     role = role_of(key)
     is_stage = role is Role.OTHER and _STAGE_NAME.search(key.metric) is not None
@@ -107,7 +114,8 @@ def _is_of_stages(key: SeriesKey) -> bool:
 
 
 def _is_setting(key: SeriesKey) -> bool:
-    return role_of(key) is Role.OTHER and _SETTING_NAME.search(key.metric) is not None
+    is_named = _SETTING_NAME.search(key.metric) is not None and _NUMBER.search(key.metric) is None
+    return role_of(key) is Role.OTHER and is_named
 
 
 @dataclass(frozen=True, kw_only=True)

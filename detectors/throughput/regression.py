@@ -25,7 +25,6 @@ from holter.detectors.thresholds import Thresholds
 from holter.detectors.throughput.block_medians import BlockCursor, BlockPoints, MedianBlock, cut_into_blocks
 from holter.detectors.throughput.durations import is_duration_of_rows, seconds_of_step
 from holter.detectors.throughput.established_level import UNKNOWN_STEPS, LevelShift, LevelShiftThresholds
-from holter.detectors.throughput.evaluation_speed import is_of_evaluation
 from holter.detectors.throughput.level_shift import LevelShiftScan
 from holter.detectors.throughput.slow_drift import SlowDriftScan, SlowDriftThresholds
 from holter.detectors.throughput.work_per_step import (
@@ -35,7 +34,7 @@ from holter.detectors.throughput.work_per_step import (
     joint_regimes,
     work_series,
 )
-from holter.roles import Role, role_of
+from holter.roles import Role, is_of_evaluation, role_of
 from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Series, Severity
 
 _TIMES = (Role.STEP_TIME, Role.DURATION)
