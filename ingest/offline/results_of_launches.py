@@ -88,7 +88,9 @@ class ResultsOfLaunches(WholeFile):
 def _messages(text: str) -> tuple[list[str], list[float]]:
     """The messages of the lines of a text with their times, without what several handlers print again."""
     printed = text.splitlines()[:_MOST_LINES]
-    messages = messages_of_one("\n".join(printed)).splitlines()
+    while printed and not printed[-1].strip():
+        printed.pop()  # of empty lines at the end not all are messages
+    messages = messages_of_one("\n".join(printed)).split("\n")
     lines, times = [], []
     for at, line in enumerate(printed):
         time = parse_time(line)

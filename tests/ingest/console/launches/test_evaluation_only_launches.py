@@ -192,6 +192,15 @@ def test_values_of_a_training_between_evaluations_are_not_numbered_with_them(tmp
     assert "test/acc" not in steps_of(read_log(tmp_path, "".join(blocks)))
 
 
+def test_empty_lines_behind_results_without_any_position_are_none(tmp_path: Path) -> None:
+    time = "2021-03-0{} 10:00:00.123 | INFO     | run:main:{} - "
+    launch = time + "Loading best.pth\n" + time + "Test loss: 0.{}5, Test acc: 0.5\n\n\n"
+    run = read_log(tmp_path, "".join(launch.format(day, 9, day, 12, day) for day in (1, 2)))
+    assert steps_of(run) == {
+        f"Test {name}{label}": [0] for name in ("loss", "acc") for label in ("", "/launch=2")
+    }
+
+
 def test_results_of_several_models_are_numbered_within_each_launch(tmp_path: Path) -> None:
     time = "2021-03-0{} 10:00:00.123 | INFO     | run:main:{} - "
     launches = (
