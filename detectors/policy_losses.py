@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from holter.roles import MetricWithRole, Role, is_total_loss, is_user_role, role_of, words_of
@@ -40,9 +41,9 @@ _LOSSES = frozenset([Role.LOSS, Role.DATASET_LOSS, Role.LOSS_TERM])
 _ADVERSARIES = frozenset(["d", "dis", "disc", "discriminator"])
 
 
-def has_adversary(run: RunData) -> bool:
-    """Whether a run trains a generator and its adversary: it logs losses of both."""
-    losses = {str(key.metric) for key in run.series if role_of(key) in _LOSSES}  # thousands of ranks log one
+def has_adversary(keys: Iterable[SeriesKey]) -> bool:
+    """Whether a run with these series trains a generator and its adversary: it logs losses of both."""
+    losses = {str(key.metric) for key in keys if role_of(key) in _LOSSES}  # thousands of ranks log one
     words = [words_of(metric) for metric in losses]
     return all(any(each & names for each in words) for names in (_GENERATORS, _ADVERSARIES))
 
@@ -53,7 +54,7 @@ def with_adversarial_losses(run: RunData) -> RunData:
     Each rises as the other learns, and may wander over decades. What is in a folder of losses is as much a
     term, a score or a sign of theirs, and no dataset: `loss/g/total`, `loss/scores/fake`.
     """
-    if not has_adversary(run):
+    if not has_adversary(run.series):
         return run
     series_by_key = dict(run.series)
     for key in run.series:

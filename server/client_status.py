@@ -82,7 +82,7 @@ class ClientStatusReader:
                 {
                     "id": row.id,
                     "kind": row.kind,
-                    "title": title_of(Kind(row.kind)),
+                    "title": title_of(Kind(row.kind), row.metric),
                     "severity": Severity(row.severity),
                     "metric": row.metric,
                     "step": row.start_step,

@@ -137,7 +137,7 @@ def incident_printer(address: str) -> Callable[[Incident], None]:
         last_printed[incident.id] = change.at
         clock = time.strftime("%H:%M:%S", time.localtime(change.at))
         position = f"{incident.run.name}, step {finding.start_step:,}: " if incident.run else ""
-        title = in_sentence(title_of(finding.kind, provisional=incident.is_open))
+        title = in_sentence(title_of(finding.kind, finding.metric, provisional=incident.is_open))
         label = "recovered" if change.type == "recovered" else finding.severity.value
         print(printable(f"{clock}  {label:9} {title:22} {position}{finding.summary}"))
         print(f"{'':20}{address}/incidents/{incident.id}", flush=True)

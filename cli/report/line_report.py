@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from holter.ingest import formats
-from holter.ingest.discovery.scanner import LogTree
+from holter.ingest.discovery.scanner import LogTree, Source
 from holter.ingest.offline.explain_lines import ExplainedLine, explain_lines
 from holter.ingest.offline.guessed_format import source_by_hand
 from holter.settings import Settings
@@ -40,8 +40,17 @@ def explain_paths(paths: Sequence[Path], settings: Settings) -> int:
                 shown += 1
         if not shown:
             failed = True
-            console.print(printable(f"wrong  {path}: no lines of a training"), markup=False)
+            console.print(printable(f"wrong  {path}: {_why_none(sources)}"), markup=False)
     return int(failed)
+
+
+def _why_none(sources: Sequence[Source]) -> str:
+    """Why there are no lines to print: of a table or another document the content is printed without
+    --explain."""
+    if not sources:
+        return "no log of a training"
+    names = sorted({source.format.name for source in sources})
+    return f"no lines of printed text ({', '.join(names)}); holter doctor PATH shows what is read from it"
 
 
 def _print_line(console: Console, line: ExplainedLine) -> None:

@@ -24,7 +24,7 @@ def severity_sign(finding: Finding | Diagnostic) -> str:
 
 def kind_title(finding: Finding) -> str:
     """The title of the finding's kind after its clear causes, as it is written within a line."""
-    return in_sentence(title_with_causes(title_of(finding.kind), finding.causes))
+    return in_sentence(title_with_causes(title_of(finding.kind, finding.metric), finding.causes))
 
 
 def possible_cause(finding: Finding) -> str:

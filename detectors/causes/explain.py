@@ -195,7 +195,7 @@ def _title_of_finding(finding: Finding) -> str:
         hosts = finding.evidence.get("hosts")
         where = f" on {hosts[0]}" if isinstance(hosts, list) and len(hosts) == 1 else ""
         return f"Slow rank {dict(finding.labels).get('rank', '')}{where}"
-    return title_of(finding.kind)
+    return title_of(finding.kind, finding.metric)
 
 
 def with_causes(finding: Finding, causes: tuple[Cause, ...]) -> Finding:

@@ -6,7 +6,9 @@ a `FindingType` in a file of this folder, which is listed in `CATALOGUE` below.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 from holter.detectors.findings import loss, machines, numerics, programs, references, speed
@@ -82,10 +84,17 @@ def finding_type(kind: str) -> FindingType:
     )
 
 
-def title_of(kind: str, *, provisional: bool = False) -> str:
-    """A kind's title for people; `provisional`: while it may still turn out to be another kind."""
+def title_of(kind: str, metric: str = "", *, provisional: bool = False) -> str:
+    """A kind's title for people, of a finding on this metric; `provisional`: while it may still turn out to
+    be another kind."""
     each = finding_type(kind)
-    return (provisional and each.provisional_title) or each.title
+    return (provisional and each.provisional_title) or _title_of_metric(str(kind), str(metric)) or each.title
+
+
+@lru_cache(maxsize=10_000)
+def _title_of_metric(kind: str, metric: str) -> str:
+    rules, name = finding_type(kind).metric_titles, metric.lower()
+    return next((title for pattern, title in rules if metric and re.search(pattern, name)), "")
 
 
 def title_with_causes(title: str, causes: Iterable[Cause]) -> str:
@@ -100,8 +109,10 @@ def title_with_causes(title: str, causes: Iterable[Cause]) -> str:
 def catalogue_as_json() -> dict[str, Any]:
     """The catalogue for the web pages, as JSON-able values.
 
-    `kinds` by name, in the order of lists: "title", "provisional_title" (shown while the kind may still
-    change, may be empty), "meaning", "advice", "severities" (the least severe first), "severity_rule",
+    `kinds` by name, in the order of lists: "title", "metric_titles" (pairs of a regular expression, to be
+    searched in the metric's name in lower case, and a title; the first match counts), "provisional_title"
+    (shown while the kind may still change, may be empty), "meaning", "advice", "severities" (the least severe
+    first), "severity_rule",
     "evidence" (keys of `fields`), "unit_role" (the role whose unit its levels are in, may be empty),
     "relative_noise". `fields` by key: "label", "format" (a value of `EvidenceFormat`), "noun", "suffix",
     "minimum", "unless". `severities`, the most severe first: "name", "title", "rank" (higher is more severe).
@@ -132,6 +143,7 @@ def catalogue_as_json() -> dict[str, Any]:
 def _type_as_json(each: FindingType) -> dict[str, Any]:
     return {
         "title": each.title,
+        "metric_titles": [list(rule) for rule in each.metric_titles],
         "provisional_title": each.provisional_title,
         "meaning": each.meaning,
         "advice": each.advice,

@@ -49,7 +49,7 @@ def reference_text(reference: object) -> str:
     )
     at = f" at step {_number(step)}" if isinstance(step, int) else ""
     where = f" ({series})" if series.metric else ""
-    return f"{finding_type(str(reference['kind'])).title}{at}{where}"
+    return f"{title_of(str(reference['kind']), series.metric)}{at}{where}"
 
 
 def _label_of(key: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holter.detectors.findings.finding_type import EvidenceField, EvidenceFormat
-from holter.roles import ROLE_TITLES, Role
+from holter.roles import EVALUATION_WORDS, ROLE_TITLES, Role
 
 BASELINE = EvidenceField(key="baseline", label="Baseline", format=EvidenceFormat.LEVEL)
 PEAK = EvidenceField(key="peak", label="Peak", format=EvidenceFormat.LEVEL)
@@ -32,6 +32,11 @@ METRICS = EvidenceField(key="metrics", label="Metrics", format=EvidenceFormat.LI
 
 ALSO = EvidenceField(key="also", label="Also detected", format=EvidenceFormat.REFERENCES)
 BECAUSE_OF = EvidenceField(key="because_of", label="Caused by", format=EvidenceFormat.REFERENCES)
+GRADIENT_NORM = r"(^|[^a-z])g(rad(ient)?)?[_ -]?norm"
+KL_DIVERGENCE = r"(^|[^a-z])kld?([^a-z]|$)"
+OF_EVALUATION = rf"(^|[^a-z])({'|'.join(EVALUATION_WORDS)})([^a-z]|$)"
+"""Names of metrics, for titles."""
+
 CAUSE = EvidenceField(key="cause", label="Cause", format=EvidenceFormat.TEXT)
 CORRELATED = (ALSO, BECAUSE_OF)
 """Fields that correlation and inhibition may add to a finding of any kind."""

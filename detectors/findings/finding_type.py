@@ -90,7 +90,9 @@ WARNING_ONLY = SeverityRule(severities=(Severity.WARNING,))
 class FindingType:
     """Everything that is stated about a kind of finding or incident, once for all outputs.
 
-    `kind`: its name in JSON. `title`: its name for people. `provisional_title`: its title while it may still
+    `kind`: its name in JSON. `title`: its name for people. `metric_titles`: more exact titles by metric,
+    pairs of a regular expression, to be searched in the metric's name in lower case, and a title; the first
+    match counts. Python and JavaScript read them alike. `provisional_title`: its title while it may still
     turn out to be another kind. `meaning`: a sentence on what has happened. `advice`: what to do in general;
     a finding's own advice says it with steps and names. `severity`: how severe it can be. `evidence`: the
     values that its findings rest on. `unit_role`: the role whose units its LEVEL values are in.
@@ -100,6 +102,7 @@ class FindingType:
 
     kind: str
     title: str
+    metric_titles: tuple[tuple[str, str], ...] = ()
     provisional_title: str = ""
     meaning: str
     advice: str

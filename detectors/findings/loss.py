@@ -8,8 +8,11 @@ from holter.detectors.findings.fields import (
     DUE_TO_LOSSES,
     DUE_TO_SHARES,
     DURATION_STEPS,
+    GRADIENT_NORM,
+    KL_DIVERGENCE,
     LEVEL,
     NOISE,
+    OF_EVALUATION,
     PEAK,
     POINTS,
     RELATED_CHANGES,
@@ -98,7 +101,12 @@ SPIKE_UNRECOVERED = FindingType(
 )
 DIVERGENCE = FindingType(
     kind=Kind.DIVERGENCE,
-    title="Divergence",
+    title="Loss divergence",
+    metric_titles=(
+        (GRADIENT_NORM, "Exploding gradients"),
+        (KL_DIVERGENCE, "Exploding KL divergence"),
+        (OF_EVALUATION, "Rising evaluation loss"),
+    ),
     meaning="A loss rises slowly and steadily, without a spike; or a gradient norm, a KL divergence or a "
     "term of the loss rises far out of its range.",
     advice="Stop; look at the learning rate, precision and data.",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from holter.detectors.findings.fields import (
     BASELINE,
     DURATION_STEPS,
+    GRADIENT_NORM,
+    KL_DIVERGENCE,
     LEVEL,
     LEVEL_BEFORE,
     METRICS,
@@ -38,6 +40,15 @@ NONFINITE = FindingType(
 METRIC_COLLAPSE = FindingType(
     kind=Kind.METRIC_COLLAPSE,
     title="Collapsed metric",
+    metric_titles=(
+        (GRADIENT_NORM, "Vanishing gradients"),
+        (KL_DIVERGENCE, "Vanishing KL divergence"),
+        (r"clip_?frac", "Policy updates clipped"),
+        (r"length|(completion|response|generation|rollout|sample).*(clip|truncat)", "Completions cut off"),
+        (r"(^|[^a-z])(lr|learning_?rate)([^a-z]|$)", "Zero learning rate"),
+        (r"(^|[^a-z])acc(urac(y|ies))?([^a-z]|$)", "Accuracy collapse"),
+        (r"(^|[^a-z])(rew|rewards?|returns?)([^a-z]|$)", "Reward collapse"),
+    ),
     meaning="A gradient norm or KL divergence vanished, the learning rate is zero while training goes on, "
     "an accuracy or a reward lost what it had gained, or nearly all completions are cut off.",
     advice="Compare settings and samples before and after this step.",

@@ -10,6 +10,7 @@ from holter.detectors.findings.fields import (
     HOSTS,
     LOST,
     NOISE,
+    OF_EVALUATION,
     RANKS,
     WORST,
 )
@@ -26,6 +27,7 @@ from holter.types import Kind, Severity
 THROUGHPUT_REGRESSION = FindingType(
     kind=Kind.THROUGHPUT_REGRESSION,
     title="Throughput regression",
+    metric_titles=((OF_EVALUATION, "Slow evaluations"),),
     meaning="The run has been slower than its own established level by 3 % or more for a long time, or its "
     "evaluations take half as long again as all before.",
     advice="Look at the nodes, the network and the data loader.",

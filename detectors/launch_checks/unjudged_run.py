@@ -64,6 +64,6 @@ def _reason(run: RunData) -> str | None:
     """Why the losses of a policy or of adversaries are terms; None for other runs."""
     if has_policy(run):
         return "The losses of a policy depend on the data that it makes"
-    if has_adversary(run):
+    if has_adversary(run.series):
         return "The losses of a generator and its adversary rise as the other learns"
     return None

@@ -184,6 +184,8 @@ def advise_on_spike(facts: SpikeFacts) -> str:
         return f"Watch the loss; if it does not come back, roll back to {checkpoint}."
     if kind is Kind.OUTLIER_BATCH:
         return f"Nothing to do: the noise of this run has such points. The batch is that of step {start}."
+    if facts.peak_step == facts.start_step:
+        return f"Nothing to do now. Note the batch of step {start}: if it causes another spike, skip it."
     return (
         f"Nothing to do now. Note the batches of {_spike_steps(facts)}: if they cause another spike, skip "
         "them."

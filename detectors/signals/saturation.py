@@ -154,7 +154,7 @@ class SaturationDetector:
             labels=series.key.labels,
             attempt=int(series.attempt[start]),
             start_step=int(series.step[start]),
-            peak_step=int(series.step[detected]),
+            peak_step=None,
             end_step=None if end is None else int(series.step[end]),
             detected_step=int(series.step[detected]),
             classified_step=int(series.step[detected]),

@@ -31,7 +31,7 @@ def message_incident(
     return MessageIncident(
         id=incident.id,
         state=incident.state.value,
-        title=title_with_causes(title_of(finding.kind), finding.causes),
+        title=title_with_causes(title_of(finding.kind, finding.metric), finding.causes),
         summary=finding.summary,
         advice=event.advice if event.is_open else finding.advice,
         link=f"{address}/incidents/{incident.id}",

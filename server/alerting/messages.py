@@ -107,7 +107,7 @@ def title_line(incident: Incident, kind: str = "", *, provisional: bool = False)
 
     A clear cause comes first: "Learning rate rise, then loss spike in 104b at step 1,514".
     """
-    title = title_of(kind or incident.finding.kind, provisional=provisional)
+    title = title_of(kind or incident.finding.kind, incident.finding.metric, provisional=provisional)
     if incident.run is not None:
         title = one_line(title_with_causes(title, incident.finding.causes))
         if incident.finding.kind is Kind.NO_DATA:  # about time, not about a step

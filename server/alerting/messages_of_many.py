@@ -65,8 +65,8 @@ def _count_incidents(incidents: Sequence[Incident]) -> str:
 
 def _kinds(incidents: Sequence[Incident]) -> str:
     """The commonest kinds of the incidents: "NaN or infinity, Slow loss spike and 2 other kinds"."""
-    counts = Counter(incident.finding.kind for incident in incidents)
-    kinds = [title_of(kind) for kind, _ in counts.most_common(_SHOWN_KINDS)]
+    counts = Counter(title_of(each.finding.kind, each.finding.metric) for each in incidents)
+    kinds = [title for title, _ in counts.most_common(_SHOWN_KINDS)]
     rest = len(counts) - len(kinds)
     return ", ".join(kinds) + (f" and {counted(rest, 'other kind')}" if rest else "")
 
@@ -114,7 +114,7 @@ def _item_text(incident: Incident) -> str:
     finding = incident.finding
     if incident.run is None:
         return f"{title_line(incident)} · {state_words(incident)}"
-    title = title_with_causes(title_of(finding.kind), finding.causes)
+    title = title_with_causes(title_of(finding.kind, finding.metric), finding.causes)
     step = f"step {finding.start_step:,}"
     return " · ".join((title, one_line(incident.run.name), step, state_words(incident)))
 

@@ -9,6 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
+from holter.detectors.policy_losses import has_adversary
 from holter.roles import ROLE_TITLES, Role, is_of_evaluation, role_of
 from holter.server.schemas.base import SeriesName
 from holter.server.schemas.points import MetricChart
@@ -84,7 +85,7 @@ def default_charts(series: Iterable[HasPoints], incident_metrics: Collection[str
     charts_of = Counter(role for role, _, _ in selected)
     return [
         DefaultChart(
-            title=ROLE_TITLES[role] if charts_of[role] == 1 else f"{ROLE_TITLES[role]}: {metric}",
+            title=_title(role, keys) if charts_of[role] == 1 else f"{ROLE_TITLES[role]}: {metric}",
             role=role.value,
             series=[
                 SeriesName(metric=str(key.metric), labels=dict(key.labels))
@@ -94,6 +95,12 @@ def default_charts(series: Iterable[HasPoints], incident_metrics: Collection[str
         )
         for role, metric, keys in selected
     ]
+
+
+def _title(role: Role, keys: Collection[SeriesKey]) -> str:
+    """The title of the only chart of a role. A folder of losses has those of datasets, or of adversaries."""
+    is_game = role is Role.DATASET_LOSS and has_adversary(keys)
+    return ROLE_TITLES[Role.LOSS_TERM if is_game else role]
 
 
 def _parts_of_models(metrics: Collection[tuple[Role, str]]) -> set[tuple[Role, str]]:

@@ -203,7 +203,8 @@ def _setting_text(setting: dict[str, object]) -> str:
 
 
 def _similar(session: Session, incident: Incident) -> list[SimilarIncident]:
-    """Earlier incidents of the kind: those that people acted on first, of the same project, the newest."""
+    """Earlier incidents with the same title: first those that people acted on, of the same project, the
+    newest."""
     query = (
         select(IncidentRow)
         .where(
@@ -215,7 +216,12 @@ def _similar(session: Session, incident: Incident) -> list[SimilarIncident]:
         .order_by(IncidentRow.opened_at.desc(), IncidentRow.id.desc())
         .limit(_SIMILAR_EXAMINED)
     )
-    candidates = read_incidents(session, session.scalars(query).all())
+    title = title_of(incident.finding.kind, incident.finding.metric)
+    candidates = [
+        each
+        for each in read_incidents(session, session.scalars(query).all())
+        if title_of(each.finding.kind, each.finding.metric) == title
+    ]
     causes = {cause.code for cause in incident.finding.causes if cause.is_clear}
 
     def closeness(other: Incident) -> tuple[bool, bool, bool, bool]:

@@ -475,6 +475,7 @@ def _worst_incident(incident: IncidentRow) -> WorstIncident:
     return {
         "id": incident.id,
         "kind": incident.kind,
+        "metric": incident.metric,
         "severity": Severity(incident.severity),
         "summary": incident.summary,
         "start_step": incident.start_step,
@@ -493,6 +494,7 @@ def _strip_incidents(incidents: Sequence[IncidentRow]) -> list[StripIncident]:
         {
             "id": incident.id,
             "kind": incident.kind,
+            "metric": incident.metric,
             "severity": Severity(incident.severity),
             "state": IncidentState(incident.state),
             "attempt": incident.attempt,

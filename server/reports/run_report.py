@@ -150,7 +150,7 @@ class RunReports:
                 incident.finding,
                 max(steps),
                 own=incident.finding.metric == key.metric,
-                label=title_of(incident.finding.kind),
+                label=title_of(incident.finding.kind, incident.finding.metric),
             )
             for incident in incidents
             if min(steps) <= incident.finding.start_step <= max(steps)
@@ -222,7 +222,7 @@ def _incident(incident: Incident) -> dict[str, Any]:
     notes = [f"{entry.by}: {entry.text}" for entry in incident.history if entry.by is not None and entry.text]
     return {
         "id": incident.id,
-        "title": title_of(finding.kind),
+        "title": title_of(finding.kind, finding.metric),
         "severity": finding.severity.value,
         "state": incident.state.value,
         "summary": finding.summary,

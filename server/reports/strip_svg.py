@@ -78,7 +78,8 @@ def _incident(incident: StripIncident, segments: Sequence[StripSegment]) -> str:
     if extent is None:
         return ""
     start, end = extent
-    title = escape(f"{title_of(incident['kind'])} at step {incident['start_step']:,}, {incident['state']}")
+    title = title_of(incident["kind"], incident["metric"])
+    title = escape(f"{title} at step {incident['start_step']:,}, {incident['state']}")
     return (
         f'<g class="{incident["severity"].value}"><title>{title}</title>'
         f"{_rectangle('extent', start, end, 0, 100)}"

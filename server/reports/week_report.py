@@ -79,7 +79,7 @@ class WeekReports:
             "end": end - 1,
             "runs": [_run(run, of_run[run["id"]]) for run in details],
             "more_runs": max(0, len(runs) - SHOWN_RUNS),
-            "kinds": Counter(title_of(each.finding.kind) for each in incidents).most_common(),
+            "kinds": Counter(map(_title, incidents)).most_common(),
             "incidents": [_incident(each) for each in incidents[:SHOWN_INCIDENTS]],
             "more_incidents": max(0, len(incidents) - SHOWN_INCIDENTS),
             "lost": _lost(details),
@@ -113,11 +113,15 @@ def _lost(runs: list[RunDetail]) -> dict[str, float]:
     return dict(lost)
 
 
+def _title(incident: Incident) -> str:
+    return title_of(incident.finding.kind, incident.finding.metric)
+
+
 def _incident(incident: Incident) -> dict[str, Any]:
     finding = incident.finding
     acted = {EventType.CLOSED, EventType.COMMENT}
     return {
-        "title": title_of(finding.kind),
+        "title": _title(incident),
         "severity": finding.severity.value,
         "state": incident.state.value,
         "summary": finding.summary,

@@ -8,7 +8,9 @@ from holter.types import Severity
 
 
 class CatalogueKind(ApiObject):
-    """A kind of finding. `provisional_title` is its title while it may still change, empty if it cannot.
+    """A kind of finding. `metric_titles` are more exact titles: pairs of a pattern, to be searched in the
+    lower-case name of the metric, and a title; the first match counts. `provisional_title` is its title while
+    it may still change, empty if it cannot.
 
     `severities`: the least severe first, by `severity_rule`. `evidence`: keys of the catalogue's fields.
     `unit_role`: the role whose unit its levels have, may be empty. `relative_noise`: its noise is a share of
@@ -16,6 +18,7 @@ class CatalogueKind(ApiObject):
     """
 
     title: str
+    metric_titles: list[list[str]]
     provisional_title: str
     meaning: str
     advice: str

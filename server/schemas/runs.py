@@ -54,6 +54,7 @@ class StripIncident(ApiObject):
 
     id: int
     kind: str
+    metric: str
     severity: Severity
     state: IncidentState
     attempt: int
@@ -83,6 +84,7 @@ class WorstIncident(ApiObject):
 
     id: int
     kind: str
+    metric: str
     severity: Severity
     summary: str
     start_step: int

@@ -124,6 +124,15 @@ def test_the_speed_of_evaluations_is_not_that_of_the_run() -> None:
     assert representative_series([*evaluations, Counted(speed, 10)]) == {Role.THROUGHPUT: speed}
 
 
+def test_losses_of_adversaries_are_no_losses_of_datasets() -> None:
+    for names, title in (
+        (("loss/g", "loss/d"), "Loss terms"),
+        (("loss/code", "loss/prose"), "Loss by dataset"),
+    ):
+        (chart,) = default_charts([Counted(SeriesKey(name), 100) for name in names])
+        assert chart["title"] == title
+
+
 def test_charts_begin_with_loss_throughput_gradient_norm_and_learning_rate() -> None:
     names = ["memory/used", "lr", "grad_norm", "tokens_per_sec", "loss", "something else"]
     ranks = [SeriesKey("step_time", (("rank", f"{rank}"),)) for rank in range(200)]

@@ -104,6 +104,26 @@ def test_a_similar_incident_of_the_past_shows_what_was_done(
     assert (similar["run"], similar["actions"]) == ("broken", ["ana: lowered the learning rate"])
 
 
+def test_incidents_of_a_kind_on_another_quantity_are_not_similar(
+    client: httpx.Client, context: ServerContext, post: Post
+) -> None:
+    """An accuracy that collapsed, and then a gradient norm that vanished, in two runs."""
+    found: list[dict[str, Any]] = []
+    for run, metric in (("first", "accuracy"), ("second", "grad_norm")):
+        columns = healthy()
+        del columns["grad_norm"]
+        columns[metric] = [0.9 if step < 1000 else 0.005 for step in range(len(columns["step"]))]
+        post(columns, run=run)
+        deadline = time.monotonic() + 60
+        while not (
+            found := client.get("/api/v1/incidents", params={"q": f"{run} fallen"}).json()["incidents"]
+        ):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+    assert found[0]["kind"] == "metric_collapse"
+    assert client.get(f"/api/v1/incidents/{found[0]['id']}/context").json()["similar"] == []
+
+
 def test_settings_state_their_source_and_no_secret(client: httpx.Client, context: ServerContext) -> None:
     answer = client.get("/api/v1/settings").json()
     by_name = {row["name"]: row for row in answer["settings"]}

@@ -24,6 +24,7 @@ from holter.detectors.findings.finding_type import in_sentence
 from holter.metric_units import unit_of_metric, units_as_json
 from holter.roles import ROLE_TITLES, Role
 from holter.types import Kind, Severity
+from tests.support.titles_of_metrics import TITLES_OF_METRICS
 
 ROOT = Path(__file__).parents[2]
 TITLES = [each.title for each in CATALOGUE.values()]
@@ -94,6 +95,11 @@ def test_the_documentation_gets_it_as_tables() -> None:
     rows = kinds_table().splitlines()
     assert any(row.startswith("| `spike_fast` | Fast loss spike |") for row in rows)
     assert all(row.startswith("|") or not row for row in rows)
+
+
+@pytest.mark.parametrize(("kind", "metric", "title"), TITLES_OF_METRICS)
+def test_a_title_names_what_happened_to_its_metric(kind: str, metric: str, title: str) -> None:
+    assert title_of(kind, metric) == title
 
 
 def test_a_kind_of_another_package_is_shown_by_its_name() -> None:

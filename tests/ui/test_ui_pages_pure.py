@@ -10,6 +10,7 @@ from playwright.sync_api import Page
 
 from holter.detectors.findings import CATALOGUE, FIELDS
 from tests.support.pages import STATIC
+from tests.support.titles_of_metrics import TITLES_OF_METRICS
 
 Call = Callable[..., Any]
 
@@ -252,6 +253,8 @@ def test_the_pages_repeat_no_title_of_the_catalogue() -> None:
 
 def test_an_unknown_kind_and_an_unknown_field_are_shown_by_their_keys(call: Call) -> None:
     assert call("lib/catalogue.js", "kindTitle", "new_kind") == "New kind"
+    for kind, metric, title in TITLES_OF_METRICS:
+        assert call("lib/catalogue.js", "kindTitle", kind, metric) == title
     evidence = incident("new_kind", something_new=3)
     assert call("incidents/evidence.js", "evidenceRows", evidence) == [["Something new", "3"]]
 
@@ -284,6 +287,24 @@ def test_evidence_that_states_nothing_is_left_out(call: Call) -> None:
         recovery_steps=None, precursors=[], not_logged=[], ranks=[17], metrics=["loss"], unit="GB"
     )
     assert call("incidents/evidence.js", "evidenceRows", evidence) == []
+
+
+@pytest.mark.parametrize(
+    ("evidence", "fact"),
+    [
+        ({"baseline": 2.0, "peak": 4.0}, ["2.00 → 4.00", "peak at step 1,300"]),
+        ({"baseline": 0.5, "lowest": 0.005}, ["0.500 → 0.00500", "lowest at step 1,300"]),
+        ({"baseline": 41.0, "worst": 8.0}, ["41.0 → 8.00", "worst at step 1,300"]),
+    ],
+)
+def test_the_extreme_of_an_incident_has_the_word_for_its_direction(
+    call: Call, evidence: dict[str, float], fact: list[str]
+) -> None:
+    incident = {
+        **{"kind": "metric_collapse", "metric": "grad_norm", "labels": {}, "attempt": 0, "run_id": "r"},
+        **{"state": "open", "start_step": 1200, "peak_step": 1300, "end_step": None, "evidence": evidence},
+    }
+    assert call("incidents/details.js", "keyFacts", incident)[1] == ["grad_norm", *fact]
 
 
 def test_times_of_machines_and_agents_are_shown_as_times_not_as_steps(call: Call) -> None:

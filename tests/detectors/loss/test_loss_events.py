@@ -24,10 +24,11 @@ def ramp(at: int, slope: float, points: int = POINTS) -> np.ndarray:
 def test_a_spike_that_is_over_within_a_hundred_steps_is_fast(seed: int) -> None:
     finding = single_finding(run_of(curve(seed=seed) + decay(POINTS, 2000, 1.5, 6)))
     assert finding.kind is Kind.SPIKE_FAST
-    assert finding.start_step == finding.detected_step == 2000
+    assert finding.start_step == finding.detected_step == finding.peak_step == 2000
     assert finding.severity is Severity.INFO
     assert finding.end_step is not None
     assert finding.end_step - 2000 < 60
+    assert "Note the batch of step 2,000: if it causes another spike, skip it." in finding.advice
 
 
 @pytest.mark.parametrize("seed", range(5))

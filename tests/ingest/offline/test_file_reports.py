@@ -139,6 +139,17 @@ def test_each_line_is_explained(
     assert explain_paths([tmp_path / "missing.log"], load()) == 1
 
 
+def test_a_table_has_no_lines_to_explain_and_the_message_names_what_shows_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = Path("metrics.csv")
+    file.write_text("step,loss\n" + "".join(f"{step},2.{step}\n" for step in range(9)))
+    assert explain_paths([file], load()) == 1
+    last = " ".join(capsys.readouterr().out.split()[-18:])
+    assert last.endswith("no lines of printed text (csv); holter doctor PATH shows what is read from it")
+
+
 def test_rows_that_wait_until_a_text_ends_are_explained_at_its_end(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,7 +18,7 @@ const SPEED_ROLES = ["throughput", "step_time", "mfu", "compute_time", "collecti
 export function plannedEventTitle({ what, kinds }) {
   if (what) return sentenceCase(what);
   if (kinds.includes("spike_slow") && kinds.includes("divergence")) return "Rise or shift of the loss";
-  const few = kinds.slice(0, 2).map(kindTitle).join(", ");
+  const few = kinds.slice(0, 2).map((kind) => kindTitle(kind)).join(", ");
   return kinds.length > 2 ? `${few} and ${kinds.length - 2} more` : few;
 }
 

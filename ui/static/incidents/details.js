@@ -24,10 +24,17 @@ import { toast } from "../lib/toasts.js";
 
 const POSITIONS = /** @type {const} */ ([
   ["start_step", "Onset at"],
-  ["peak_step", "Peak at"],
+  ["peak_step", ""],
   ["end_step", "Ended at"],
   ["detected_step", "Detected at"],
 ]);
+
+/** The word for the step at which a metric was farthest from its baseline. @param {IncidentView} incident */
+function extremeWord({ evidence }) {
+  if ("peak" in evidence) return "peak";
+  if ("lowest" in evidence) return "lowest";
+  return "worst" in evidence || "level" in evidence ? "worst" : "peak";
+}
 
 /** Whether the steps of an incident are wall times in milliseconds, as with machines and agents. @param {IncidentView} incident */
 const isTimed = (incident) => incident.labels?.steps === "milliseconds";
@@ -76,7 +83,8 @@ export function evidenceTable(incident) {
   if (incident.run_id !== null) rows.push(["Attempt", String(incident.attempt)]);
   for (const [name, label] of POSITIONS) {
     const step = incident[name];
-    if (step !== null) rows.push([`${label}${unit}`, positionText(incident, step)]);
+    const word = name === "peak_step" ? `${sentenceCase(extremeWord(incident))} at` : label;
+    if (step !== null) rows.push([`${word}${unit}`, positionText(incident, step)]);
   }
   if (end !== null && end > start)
     rows.push(
@@ -114,12 +122,12 @@ export function keyFacts(incident) {
   const began = timed ? clock(start / 1000) : stepText(start);
   /** @type {[string, string, string][]} */
   const facts = [[timed ? "Began" : "Began at step", began, timed ? "" : `attempt ${attempt}`]];
-  const level = evidence.peak ?? evidence.worst ?? evidence.level;
+  const level = evidence.peak ?? evidence.worst ?? evidence.lowest ?? evidence.level;
   if (typeof evidence.baseline === "number" && typeof level === "number")
     facts.push([
       incident.metric,
       `${number(evidence.baseline, 3)} → ${number(level, 3)}`,
-      peak === null || timed ? "" : `peak at step ${stepText(peak)}`,
+      peak === null || timed ? "" : `${extremeWord(incident)} at step ${stepText(peak)}`,
     ]);
   else if (incident.run_id !== null && !isOfRun(incident))
     facts.push(["Metric", incident.metric, labelTexts(incident).join(", ")]);

@@ -89,7 +89,7 @@ function referenceText(reference) {
   const series = metric
     ? ` (${seriesName({ metric: String(metric), labels: isRecord(labels) ? labels : {} })})`
     : "";
-  return `${kindTitle(kind)}${step}${series}`;
+  return `${kindTitle(kind, String(metric ?? ""))}${step}${series}`;
 }
 
 /** A change of another metric or of the run. @param {unknown} change @returns {string} */

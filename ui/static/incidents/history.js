@@ -79,12 +79,12 @@ function detailText({ detail }, incident) {
   const kinds = [detail.from_kind ?? detail.from, detail.to_kind ?? detail.to].filter(
     (kind) => typeof kind === "string",
   );
-  if (kinds.length === 2) return `${kindTitle(kinds[0])} became ${kindTitle(kinds[1]).toLowerCase()}`;
+  if (kinds.length === 2) return `${kindTitle(kinds[0], incident.metric)} became ${kindTitle(kinds[1], incident.metric).toLowerCase()}`;
   return Object.entries(detail)
     .filter(([, value]) => value !== null && typeof value !== "object")
     .map(([name, value]) =>
       name === "kind"
-        ? incidentTitle({ kind: String(value), state: "open" })
+        ? incidentTitle({ kind: String(value), metric: incident.metric, state: "open" })
         : `${sentenceCase(name).toLowerCase()} ${evidenceText(evidenceField(name), value, incident)}`,
     )
     .join(", ");

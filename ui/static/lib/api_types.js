@@ -590,6 +590,7 @@
  * @typedef {{
  *   id: number,
  *   kind: string,
+ *   metric: string,
  *   severity: Severity,
  *   state: IncidentState,
  *   attempt: number,
@@ -622,6 +623,7 @@
  * @typedef {{
  *   id: number,
  *   kind: string,
+ *   metric: string,
  *   severity: Severity,
  *   summary: string,
  *   start_step: number,
@@ -1106,12 +1108,15 @@
  */
 
 /**
- * A kind of finding. `provisional_title` is its title while it may still change, empty if it cannot.
+ * A kind of finding. `metric_titles` are more exact titles: pairs of a pattern, to be searched in the
+ * lower-case name of the metric, and a title; the first match counts. `provisional_title` is its title
+ * while it may still change, empty if it cannot.
  * `severities`: the least severe first, by `severity_rule`. `evidence`: keys of the catalogue's fields.
  * `unit_role`: the role whose unit its levels have, may be empty. `relative_noise`: its noise is a share of
  * its level.
  * @typedef {{
  *   title: string,
+ *   metric_titles: string[][],
  *   provisional_title: string,
  *   meaning: string,
  *   advice: string,

@@ -30,16 +30,21 @@ export const kinds = () => Object.keys(catalogue.kinds);
 /** The entry of a kind, undefined if unknown. @param {string} kind @returns {CatalogueKind | undefined} */
 export const catalogueKind = (kind) => catalogue.kinds[kind];
 
-/** @param {string} kind */
-export const kindTitle = (kind) => catalogueKind(kind)?.title ?? sentenceCase(kind);
+/** The title of a kind, of an incident on this metric. @param {string} kind @param {string} metric */
+export function kindTitle(kind, metric = "") {
+  const known = catalogueKind(kind);
+  const name = metric.toLowerCase();
+  const exact = metric && known?.metric_titles.find(([pattern]) => RegExp(pattern).test(name));
+  return exact ? exact[1] : (known?.title ?? sentenceCase(kind));
+}
 
 /**
  * The title of an incident; a provisional one while an open incident may still become another kind.
- * @param {{ kind: string, state: string, classified_step?: number | null }} incident
+ * @param {{ kind: string, metric?: string, state: string, classified_step?: number | null }} incident
  */
-export function incidentTitle({ kind, state, classified_step: classified = null }) {
+export function incidentTitle({ kind, metric = "", state, classified_step: classified = null }) {
   const provisional = state === "open" && classified === null && catalogueKind(kind)?.provisional_title;
-  return provisional || kindTitle(kind);
+  return provisional || kindTitle(kind, metric);
 }
 
 /**

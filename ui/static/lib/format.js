@@ -112,13 +112,10 @@ export function day(time, now = Date.now() / 1000) {
 
 const COUNTS = ["faults", "sequence", "skipped_steps", "batch_size", "loss_scale"];
 
-/** A value formatted for its role, without unit. @param {string} role @param {unknown} value */
+/** A value formatted for its role, without unit: an MFU as it is logged, since its unit need not be known. @param {string} role @param {unknown} value */
 export function reading(role, value) {
   if (role === "throughput" || role === "memory") return si(value);
-  if (role === "mfu") {
-    const x = numeric(value);
-    return x <= 1.5 ? percent(x, 1) : `${number(x, 3)}${THIN}%`;
-  }
+  if (role === "mfu") return number(value, 3);
   if (role === "learning_rate") return number(value, 3);
   if (COUNTS.includes(role) && Number.isInteger(value)) return number(value, 1);
   return number(value);

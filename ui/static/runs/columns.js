@@ -168,13 +168,13 @@ function problemCell(run) {
   if (run.damaged)
     return h("span", { class: "cell-text", title: run.damaged }, `${run.damaged}. `, h("code", {}, "holter db check"), " lists all damage.");
   if (!run.worst) return null;
-  const { id, kind, summary } = run.worst;
+  const { id, kind, metric, summary } = run.worst;
   const more = run.open_incidents > 1 && h("span", { class: "quiet" }, ` +${run.open_incidents - 1}`);
   const title = `${summary}${run.open_incidents > 1 ? ` (and ${count(run.open_incidents - 1, "more", "more")})` : ""}`;
   return h(
     "span",
     { class: "cell-text" },
-    link(`/incidents/${id}`, { class: "problem-link", title }, incidentTitle({ kind, state: "open", classified_step: 0 })),
+    link(`/incidents/${id}`, { class: "problem-link", title }, incidentTitle({ kind, metric, state: "open", classified_step: 0 })),
     ` at ${stepText(run.worst.start_step)}`,
     more,
   );
