@@ -300,7 +300,8 @@ def _rows_above(shape: LineShape, line: str, state: DialectState) -> list[LineAb
         are_steps = count > MOST_LINES_OF_EPOCH
     else:
         are_steps = counts.keys() == {Counter.STEP} and count + before == number > 1
-    if not are_steps or not is_training(_shape(rows[-1])):
+    first = _shape(rows[-1])
+    if not (are_steps and is_training(first)) or first.row is not None:  # `Client 3 loss: 0.5`
         return []
     return _as_steps(template, rows, before, state)
 

@@ -146,3 +146,9 @@ def test_epochs_are_as_long_as_lines_that_count_on_say(tmp_path: Path, length: i
         for step in at
     )
     assert steps_of(read_log(tmp_path, text))["G"] == [*at]
+
+
+def test_losses_of_clients_above_an_epoch_are_of_this(tmp_path: Path) -> None:
+    clients = "".join(f"Client {c} train loss: 0.5{c}\nClient {c} acc: 0.6{c}\n" for c in range(10))
+    run = read_log(tmp_path, "".join(f"{clients}Epoch {e}: test loss: 0.4{e}\n" for e in range(1, 5)))
+    assert {tuple(steps) for steps in steps_of(run).values()} == {(1, 2, 3, 4)}
