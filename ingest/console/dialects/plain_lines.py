@@ -34,6 +34,7 @@ from holter.ingest.console.dialects.trials import FINISHED_TRIAL, TRIALS
 from holter.ingest.console.dialects.voc_results import VOC_RESULTS
 from holter.ingest.console.headings.data_columns import COLUMN_HEADINGS, of_column
 from holter.ingest.console.headings.evaluation_headings import EVALUATION_HEADINGS
+from holter.ingest.console.headings.new_epoch_headings import NEW_EPOCH_HEADINGS
 from holter.ingest.console.headings.qualified_names import with_values_again
 from holter.ingest.console.headings.subjects_above import SUBJECT_HEADINGS
 from holter.ingest.console.headings.training_sections import (
@@ -43,7 +44,6 @@ from holter.ingest.console.headings.training_sections import (
     begin_section,
     note_setting,
 )
-from holter.ingest.console.headings.unnumbered_epochs import UNNUMBERED_EPOCHS
 from holter.ingest.console.layouts.line_layouts import LineLayout, layout_of
 from holter.ingest.console.line.cached_shapes import shape_of, shape_of_line
 from holter.ingest.console.line.line_settings import is_setting
@@ -554,7 +554,7 @@ _OWN_LINES = replace(DIALECT, kinds=_OWN_KINDS).followed_by(
             *(or_counted(or_recurring(kind), _line_of_own_text) for kind in _WITHOUT_POSITION),
             COLUMN_HEADINGS,
             EVALUATION_HEADINGS,
-            UNNUMBERED_EPOCHS,
+            NEW_EPOCH_HEADINGS,
             FRAMED_SECTIONS,
             SUBJECT_HEADINGS,
             or_recurring(class_tables.VALUE_ROW),

@@ -36,10 +36,12 @@ from holter.ingest.console.plain.plain_line import axis_state
 from holter.ingest.console.search.pattern_search import LinearPattern
 from holter.ingest.console.steps.evaluated_parts import data_of_parts
 from holter.ingest.console.steps.evaluation_passes import names_of_pass
+from holter.ingest.console.steps.known_steps import has_steps
 from holter.ingest.console.steps.late_evaluations import epoch_evaluated
+from holter.ingest.console.steps.launch_beginnings import is_before_training
 from holter.ingest.console.steps.opening_values import has_opening_values
+from holter.ingest.console.steps.positions import position
 from holter.ingest.console.steps.recurrence import recurring_values
-from holter.ingest.console.steps.step_axis import has_steps, is_before_training, position
 from holter.ingest.console.text.values import parse_time
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.printed_numbers import BEFORE_NUMBER, without_objects

@@ -24,6 +24,13 @@ _BEHIND_COUNTER = re.compile(
 )
 """The same at the end of a heading: `Epoch [3/10] [validation stage]`, `Epoch 3 - Validation Metrics:`."""
 
+_DICTIONARY = re.compile(
+    r"(?i)(?<![\w./'\"-])(?:(?:avg|average|mean|final|epoch)[_ ])?"
+    rf"(?:(train(?:ing)?|trn)|({EVALUATIONS}))_"
+    r"(?:metrics?|results?|res|scores?|stat(?:istic)?s?|scalars?|loss(?:es)?|logs?|report|summary|dict|info|out(?:puts?)?)"
+    r"(?:_dict)?\s?[:=]?\s?$"
+)
+"""The name of a dictionary that is that of the values of data: `avg_test_scalars {'loss': 0.5}`."""
 _SUMMARY = re.compile(r"\W{0,8}\* {0,4}(?:acc|prec|mean|loss|top)|\W{0,8}\*$|\W{0,8}averaged stats:", re.I)
 """How the mean of an evaluation begins: `* Acc@1 76.1 Acc@5 92.9`, `Averaged stats: loss: 0.5`."""
 _END_OF_EPOCH = re.compile(
@@ -51,6 +58,11 @@ def data_before(found: re.Match[str]) -> str:
     if word.startswith("evaluat") and (of := DATA_SPLIT.match(found.string, found.end() + 1)) is not None:
         return of[2].lower() if of[2] else "eval/train"
     return word
+
+
+def data_of_dictionary(before: str, text: str) -> re.Match[str] | None:
+    """The data in the name of a dictionary whose first value follows a text; `before` is before its key."""
+    return _DICTIONARY.search(before) if text[len(before) :].startswith("{") else None
 
 
 def data_behind(text: str, *, is_heading: bool) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from holter.ingest.metric_names import is_metric_name
+from holter.translated_words import in_english
 
 _SETTINGS = re.compile(
     r"(?:\bNamespace|[Cc]onfig|[Aa]rg(?:ument)?s|[Hh]param(?:eter)?s|[Hh]yperparameters|[Oo]ptions)\s?[(:={]"
@@ -90,6 +91,7 @@ def are_settings_of(texts: Sequence[str], names: Sequence[str]) -> bool:
 
 def _are_settings(names: Sequence[str], *, is_amount: bool) -> bool:
     """Whether names are those of settings; see `is_settings`."""
+    names = [in_english(name) for name in names]
     settings = sum(_SETTING.search(name) is not None for name in names)
     measured = sum(
         is_metric_name(name) and not _RATE.search(name) and not name.lower().endswith(_PER_STEP)
@@ -104,12 +106,13 @@ def _are_settings(names: Sequence[str], *, is_amount: bool) -> bool:
 
 def has_settings(names: Iterable[str]) -> bool:
     """Whether one of these names is that of a setting, other than a rate."""
-    return any(_SETTING.search(name) for name in names)
+    return any(_SETTING.search(in_english(name)) for name in names)
 
 
 @lru_cache(maxsize=4096)  # asked for each record
 def is_setting(name: str) -> bool:
     """Whether a name is that of a setting, such as a learning rate."""
+    name = in_english(name)
     return _SETTING.search(name) is not None or _RATE.search(name) is not None
 
 

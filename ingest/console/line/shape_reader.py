@@ -42,7 +42,14 @@ from holter.ingest.console.line.line_counters import (
     stage_of,
     states_amount,
 )
-from holter.ingest.console.line.line_data import data_ahead, data_before, data_behind, is_summary, tag_before
+from holter.ingest.console.line.line_data import (
+    data_ahead,
+    data_before,
+    data_behind,
+    data_of_dictionary,
+    is_summary,
+    tag_before,
+)
 from holter.ingest.console.line.line_fields import number_fields
 from holter.ingest.console.line.line_metrics import LineMetrics, is_named_as_time, names_of
 from holter.ingest.console.line.line_settings import (
@@ -61,6 +68,7 @@ from holter.ingest.console.line.line_shapes import (
 from holter.ingest.console.line.line_subjects import subject_of, word_of_row
 from holter.ingest.console.line.line_words import (
     ALL_DATA,
+    BAR_BEHIND_PERCENT,
     DATA_SPLIT,
     ENDS,
     INDEX_WORDS,
@@ -183,7 +191,10 @@ class ShapeReader:
 
     def _skip(self, field: NumberField) -> bool:
         """Note the data that the text before a number is about; whether the number itself is nothing."""
-        if (found := tag_before(in_english(field.before))) is not None:
+        found = tag_before(in_english(field.before)) or data_of_dictionary(
+            field.before, self._texts[field.index]
+        )
+        if found is not None:
             data = data_before(found)
             # `loss=1.9 | dev: acc=0.4`: what is before it is of the training
             is_part = bool(self._metrics and self._counters and found[2])
@@ -200,12 +211,12 @@ class ShapeReader:
             self._row = None if self._rows else RowField(name, field.index)
             self._rows += 1
             return True
-        if not field.name and self._texts[field.index].startswith("%|"):
+        if not field.name and BAR_BEHIND_PERCENT.match(self._texts[field.index]):
             return True  # the count of a bar, whether its drawing is empty or not
         if field.index and self._texts[field.index - 1] == "<" and field.before.strip() == ",":
             return True  # its speed: `[00:03<03:17, 2.51img/s]`
         # `Epoch 1 - Valid: 100%|####| [loss=0.5]`, of a bar
-        if self._texts[field.index + 1].startswith("%|"):
+        if BAR_BEHIND_PERCENT.match(self._texts[field.index + 1]):
             found = DATA_SPLIT.fullmatch(field.english)
             self._split = self._split or (found[2] or "train" if found is not None else "").lower()
             return True
@@ -403,7 +414,7 @@ class ShapeReader:
     def _is_share(self, field: NumberField) -> bool:
         """Whether a per cent sign follows a number and no bar."""
         behind = self._texts[field.index + 1].lstrip()
-        return behind.startswith("%") and not behind.startswith("%|")
+        return behind.startswith("%") and BAR_BEHIND_PERCENT.match(behind) is None
 
     def _add_named_ahead(self, field: NumberField) -> None:
         """Add a number whose name is before what is counted: `loss at step 5: 2.3`, `Val loss [5]: 2.3`.
