@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from holter.ingest.console.line.cached_shapes import shape_of
+from holter.ingest.console.line.cached_shapes import shape_of, shape_of_line
 from holter.ingest.console.line.line_counters import Counter as Counts
 from holter.ingest.console.line.line_shapes import LineShape
 from holter.ingest.console.line.line_tokens import split_numbers
@@ -58,8 +58,8 @@ def shape_with_metric(line: str) -> Shape:
     texts = tuple(parts[::2])
     if len(parts) == 3 and not "".join(texts).strip():
         return BARE
-    shape = shape_of(texts)
-    if _is_batch_of_evaluation(shape) and shape.metrics:
+    shape = shape_of_line(parts)
+    if is_batch_of_evaluation(shape) and shape.metrics:
         return texts
     names = [field.name for field in shape.metrics]
     if names[1:] and names[0].lower() == "progress":  # a part of the training, without a step
@@ -86,7 +86,7 @@ def _keys_of_object(line: str) -> Shape:
     return ("{", *value) if isinstance(value, dict) else ()
 
 
-def _is_batch_of_evaluation(shape: LineShape) -> bool:
+def is_batch_of_evaluation(shape: LineShape) -> bool:
     """Whether a line counts nothing but the batches of an evaluation: `Evaluated 10/287 with loss 0.5`."""
     return bool(shape.split) and {field.counter for field in shape.counters} == {Counts.BATCH}
 

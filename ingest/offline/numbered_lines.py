@@ -14,7 +14,14 @@ from holter.ingest.console.line.line_tokens import split_numbers
 from holter.ingest.console.line.line_words import DATA_SPLIT
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.offline.measured_columns import LEAST_FRACTIONS, LEAST_OF_NUMBERS
-from holter.ingest.offline.named_rows import AROUND_RESULT, BARE, Shape, names_of, shape_with_metric
+from holter.ingest.offline.named_rows import (
+    AROUND_RESULT,
+    BARE,
+    Shape,
+    is_batch_of_evaluation,
+    names_of,
+    shape_with_metric,
+)
 from holter.ingest.offline.numbered_tables import LEAST_ROWS
 from holter.ingest.offline.rare_evaluations import rare_evaluations
 from holter.ingest.printed_numbers import without_objects
@@ -53,7 +60,7 @@ def numbered_lines(lines: Sequence[str], name: str) -> bytes:
             named = _named(line, shape, name, is_of_block=shape in others)
             count = max(seen.values(), default=1) - 1 if shape in rare else seen[series[shape]]
             step = f"step: {count}"
-            is_evaluation = bool(shape_of(shape).counters)
+            is_evaluation = is_batch_of_evaluation(shape_of(shape))
             numbered.append(f"{named} {step}\n" if is_evaluation else f"{step}, {named.lstrip()}\n")
             seen[series[shape]] += shape not in rare
         elif opening and line == opening:  # the program was started again

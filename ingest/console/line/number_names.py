@@ -23,7 +23,8 @@ MAX_NAME = 120
 _LONGEST_SHORT_FORM = 5
 _WORD = re.compile(
     r"(?:\d{1,4}(?:\.\d{1,2}|_)?-?)?[^\W\d][\w./@%+^~\u2019-]*|\u2207\w{0,20}|\d{1,2}%(?= )"
-    r"|\d{1,4}(?= (?:ep(?:isode)?s? )?(?:reward|return|score|[lL]oss|acc|length))"
+    r"|\d{1,4}(?= (?:ep(?:isode)?s? |mean |avg |average |total )?"
+    r"(?:[rR]eward|[rR]eturn|[sS]core|[lL]oss|acc|length))"
     rf"|0?\.\d{{1,2}}(?= {AT_THRESHOLD})"
 )
 """A word of a name; digits at its beginning are part of it, else they would be a number of their own.
@@ -115,7 +116,7 @@ _WITH_SIGNS = re.compile(
 """Names with signs in them that else are between names."""
 _RANKED = re.compile(
     r"(?<![\w.])([Tt]op \d{1,2}(?:-[A-Za-z]{2,10}| (?i:acc|err|prec)[a-z]{0,9})"
-    r"|(?:[A-Za-z]\w{0,20} ){0,3}(?i:loss|acc|accuracy|dice|dc|iou|error) #?\d{1,2}"
+    r"|(?:[A-Za-z]\w{0,20} ){0,3}(?i:loss|acc|accuracy|dice|dc|iou|error|(?<= )(?:player|agent)) #?\d{1,2}"
     r"|(?:[A-Za-z]\w{0,20} ){0,2}(?i:precision|recall|hits?|n?dcg|m?ap|mrr) at \d{1,4}"
     r"|[A-Za-z]\w{0,20} \d{1,2})$"
 )

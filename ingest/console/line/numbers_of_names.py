@@ -33,6 +33,8 @@ _AT_BEGIN = (
 )
 """Numbers with which a name begins."""
 
+_OF_AGENTS = r"(?i:(?:mean |avg |average |total )?(?:reward|return|score|loss))"
+"""What is measured of each of several agents."""
 _LENGTHS = range(1, 13)
 """Of the names before an index."""
 _INDEXED = "|".join(rf"(?<=[\s,|;]\w{{{length}}}[\[(])" for length in _LENGTHS)
@@ -89,6 +91,12 @@ _FORMS = (
     rf"[a-z]{{0,9}}{_SIGN}",
     # which of several parts of a model a loss is of: `Critic 1 loss: 0.5`
     rf"(?:{_BEHIND_PARTS})\d{{1,2}} (?i:loss){_SIGN}",
+    # one of several who play or learn at once: `total reward player 1: -1`, but `Agent 1: loss 0.5`
+    rf"(?=\d{{1,3}}{_SIGN})(?:(?<=[a-z] [pP]layer )|(?<=[a-z] [aA]gent ))",
+    # `Agent 1 reward: 2.5, Agent 2 reward: 0.5`, where one alone is what the line is of
+    rf"(?=\d{{1,3}} {_OF_AGENTS}{_SIGN})(?:(?<=[,;|] [pP]layer )|(?<=[,;|] [aA]gent )"
+    rf"|(?=[^\n]{{1,60}}[,;|] (?:[pP]layer|[aA]gent) \d{{1,3}} {_OF_AGENTS}{_SIGN})"
+    r"(?:(?<=^[pP]layer )|(?<=^[aA]gent )))",
     # the ranks that are looked at: `precision at 100: 0.8`
     rf"(?:{_BEHIND_AT})\d{{1,4}}{_SIGN}",
     # `Recall @ 10: 0.4`, `Hits (filtered) @ 1: 0.2`
@@ -119,7 +127,7 @@ _FORMS = (
 )
 _AHEAD = (
     r"[\d.]++(?:[^\s\d.,|;}]"
-    r"| (?:[:=]|test|train|val|avg|average|mean|max|min|re|score|[lL]oss|[aA]cc|[eE]rr|[pP]rec"
+    r"| (?:[:=]|test|train|val|avg|average|mean|max|min|total|[rR]e|[sS]core|[lL]oss|[aA]cc|[eE]rr|[pP]rec"
     r"|[sS]ucc|[rR]ec|I[oO]U|[qQ]uan|ep(?:isode)?s? (?:re|sc|le)))"
 )
 """What is ahead of all these, and of few other numbers: it saves most of the time."""

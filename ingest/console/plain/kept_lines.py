@@ -19,6 +19,8 @@ from holter.translated_words import in_english
 
 _OF_UPDATE = re.compile(r"(?i)grad(?:ient)?s?(?:[ _]|$)|\bnorm$|\btime\b|memory|/s(?:ec)?$|per[ _]sec")
 """Names of what is measured of an update, not of the model."""
+_LOSS = re.compile(r"(?i)loss|(?<![a-z])(?:bce|kld)(?![a-z])")
+"""A loss, or a term of that of an autoencoder."""
 _FRACTION = re.compile(r"-?\d{1,12}\.\d{2,20}")
 
 LAST_OF_FIRST = 1
@@ -110,7 +112,7 @@ def is_training(shape: LineShape) -> bool:
     """Whether a line has a loss of the training, which nobody measures before it."""
     return not shape.split and any(
         is_metric_name(field.name)
-        and "loss" in in_english(field.name).lower()
+        and _LOSS.search(in_english(field.name)) is not None
         and not is_of_evaluation(field.name)
         for field in shape.metrics
     )

@@ -74,6 +74,8 @@ from holter.ingest.metric_names import is_metric_name
 _MOST_LINES = 64
 _LONGEST = 500
 
+_MOST_IN_TURN = 6
+"""Lines of a batch, each in other words."""
 _LONGEST_LINE_END = 2
 
 
@@ -290,17 +292,19 @@ def _rows_above(shape: LineShape, line: str, state: DialectState) -> list[LineAb
     above = state["above"]
     if not (shape.is_record and above["lines"]) or shape.split:
         return []
-    template, rows = _last_rows(above["lines"])
-    before = above.get("dropped", 0) if len(rows) == len(above["lines"]) else 0
-    if len(rows) > MOST_LINES_OF_EPOCH and _are_of_another_process(rows):
+    rows = _last_rows(above["lines"])
+    template, count = rows[-1][0], sum(each[0] == rows[-1][0] for each in rows)
+    before = above.get("dropped", {}).get(str(template), 0) if len(rows) == len(above["lines"]) else 0
+    if count == len(rows) > MOST_LINES_OF_EPOCH and _are_of_another_process(rows):
         return _as_steps(template, rows, before, state, TIMED_ROWS)
     counts = counts_of_neighbor(shape, split_numbers(line)[1::2])
     number, _ = next(iter(counts.values()), (0, 0))
     if counts.keys() == {Counter.EPOCH}:
-        are_steps = len(rows) > MOST_LINES_OF_EPOCH
+        are_steps = count > MOST_LINES_OF_EPOCH
     else:
-        are_steps = counts.keys() == {Counter.STEP} and len(rows) + before == number > 1
-    if not are_steps or not is_training(_shape(rows[0])):
+        are_steps = counts.keys() == {Counter.STEP} and count + before == number > 1
+    first = _shape(rows[-1])
+    if not (are_steps and is_training(first)) or first.row is not None:  # `Client 3 loss: 0.5`
         return []
     return _as_steps(template, rows, before, state)
 
@@ -314,8 +318,9 @@ def _rows_of_epoch(known: KnownLine, state: DialectState) -> list[LineAbove]:
     is_result = is_measured(known.shape) and not is_training(known.shape)
     if not is_result or not above.get("epoch", False):
         return []
-    template, rows = _last_rows(above["lines"])
-    return _as_steps(template, rows, 0, state) if len(rows) > MOST_LINES_OF_EPOCH else []
+    rows = _last_rows(above["lines"])
+    count = sum(each[0] == rows[-1][0] for each in rows)
+    return _as_steps(rows[-1][0], rows, 0, state) if count > MOST_LINES_OF_EPOCH else []
 
 
 def _are_of_another_process(rows: Sequence[Any]) -> bool:
@@ -324,10 +329,16 @@ def _are_of_another_process(rows: Sequence[Any]) -> bool:
     return not is_training(lines[0].shape) and are_timed(lines[0].shape, (each.numbers for each in lines))
 
 
-def _last_rows(lines: Sequence[Any]) -> tuple[int, list[Any]]:
-    """The last of some lines that are in the same words, and these words; the last one first."""
-    template: int = lines[-1][0]
-    return template, [*takewhile(lambda each: each[0] == template, reversed(lines))]
+def _last_rows(lines: Sequence[Any]) -> list[Any]:
+    """The last of some lines that are in the same words, or in a few in turn; the last one first.
+
+    `D loss: 0.5` and `G loss: 0.8` of each batch are rows of these two. The first of them is then the first.
+    """
+    kinds = [template for template, _ in reversed(lines)]
+    period = kinds.index(kinds[0], 1) if kinds[0] in kinds[1 : _MOST_IN_TURN + 1] else 1
+    pairs = zip(kinds, kinds[period:], strict=False)
+    count = period + sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    return [*reversed(lines)][: count - count % period]
 
 
 def _as_steps(
@@ -359,12 +370,12 @@ def _keep(known: KnownLine, place: LineAbove, state: DialectState) -> None:
         return
     above = state.setdefault("above", {"lines": []})
     lines = above["lines"]
-    if not lines or lines[-1][0] != known.template:
-        above["dropped"] = 0
+    if all(template != known.template for template, _ in lines):
+        above["dropped"] = {}
     lines.append([known.template, place])
     if len(lines) > _MOST_LINES:
-        above["dropped"] = above.get("dropped", 0) + (lines[0][0] == known.template)
-        del lines[0]
+        dropped, first = above["dropped"], str(lines.pop(0)[0])
+        dropped[first] = dropped.get(first, 0) + 1
 
 
 def _forget_settings(state: DialectState, axis: DialectState) -> None:

@@ -54,6 +54,21 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"steps: {n}00, episodes: {n}, mean 100 episode reward: 2{n}.5\n" for n in N[1:]),
         {name: [100 * n for n in N[1:]] for name in ("episodes", "mean 100 episode reward")},
     ),
+    "the players of a game": (
+        "".join(
+            f"Episode: {n}, Winner: {n % 2}, Total Reward Player 1: {n}, Total Reward Player 2: -{n}\n"
+            for n in N
+        ),
+        {name: [*N] for name in ("Winner", "Total Reward Player 1", "Total Reward Player 2")},
+    ),
+    "the agents of an episode": (
+        "".join(f"Episode {n}, Agent 1 reward: {n}.5, Agent 2 reward: -{n}.5\n" for n in N),
+        {"Agent 1 reward": [*N], "Agent 2 reward": [*N]},
+    ),
+    "a part of a loss that is called round, without a step": (
+        "".join(f"Total loss:\t0.4{n}1 (rec:0.1{n}2, round:0.3{n}1)\tb={20 - n}.50\n" for n in N),
+        {name: [*N] for name in ("Total loss", "rec", "round", "b")},
+    ),
     "what a search tries": (
         "".join(f"Generation {n}: best fitness = 2{n}.5, best individual = [1, 0, {n}]\n" for n in N),
         {"best fitness": [*N]},
@@ -86,6 +101,11 @@ def test_the_loss_of_a_generator_counts_no_generations(tmp_path: Path) -> None:
 def test_steps_of_the_environment_ahead_of_a_reward_count(tmp_path: Path) -> None:
     text = "".join(f"Episode {n} | Env steps: {100 * n} | reward: 4.{n}\n" for n in N)
     assert_steps(tmp_path, text, {"Episode": [100 * n for n in N], "reward": [100 * n for n in N]})
+
+
+def test_an_agent_alone_is_what_its_line_is_of(tmp_path: Path) -> None:
+    text = "".join(f"Episode {n}\nAgent 1 reward: {n}.5\nAgent 2 reward: -{n}.5\n" for n in N)
+    assert_steps(tmp_path, text, {"reward/agent=1": [*N], "reward/agent=2": [*N]})
 
 
 def test_rounded_values_of_unknown_names_need_a_sign(tmp_path: Path) -> None:

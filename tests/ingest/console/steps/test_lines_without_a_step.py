@@ -88,6 +88,22 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             "Train perplexity": [3, 6, 9, 12, 15],
         },
     ),
+    "several lines of each batch above the line of their epoch": (
+        "".join(
+            "".join(f"D loss: 0.5{n}\nG loss: 0.8{n}\n" for n in range(12))
+            + f"Epoch {e} finished, mean D loss: 0.5{e}\n"
+            for e in range(1, 4)
+        ),
+        {"D loss": [*range(1, 37)], "G loss": [*range(1, 37)], "mean D loss": [12, 24, 36]},
+    ),
+    "the terms of an autoencoder's loss above the line of their epoch": (
+        "".join(
+            "".join(f"BCE:  tensor(60.5{n})\nKLD:  tensor(8.2{n})\n" for n in range(12))
+            + f"epoch [{e}/3], loss:68.{e}\n"
+            for e in range(1, 4)
+        ),
+        {"BCE": [*range(1, 37)], "KLD": [*range(1, 37)], "loss": [12, 24, 36]},
+    ),
     "a tensor with an unknown name below every twentieth epoch": (
         "".join(f"Training epoch {20 * n}\nMisfit tensor(0.{n}31)\n" for n in N),
         {"Misfit": [20 * n for n in N]},
@@ -130,3 +146,9 @@ def test_epochs_are_as_long_as_lines_that_count_on_say(tmp_path: Path, length: i
         for step in at
     )
     assert steps_of(read_log(tmp_path, text))["G"] == [*at]
+
+
+def test_losses_of_clients_above_an_epoch_are_of_this(tmp_path: Path) -> None:
+    clients = "".join(f"Client {c} train loss: 0.5{c}\nClient {c} acc: 0.6{c}\n" for c in range(10))
+    run = read_log(tmp_path, "".join(f"{clients}Epoch {e}: test loss: 0.4{e}\n" for e in range(1, 5)))
+    assert {tuple(steps) for steps in steps_of(run).values()} == {(1, 2, 3, 4)}
