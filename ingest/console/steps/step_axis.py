@@ -42,7 +42,11 @@ from holter.ingest.console.steps.step_without_epoch import (
     passes_before,
     step_without_epoch,
 )
-from holter.ingest.console.steps.steps_over_epochs import step_over_epochs, steps_over_epochs
+from holter.ingest.console.steps.steps_over_epochs import (
+    end_of_complete_epoch,
+    step_over_epochs,
+    steps_over_epochs,
+)
 from holter.ingest.console.steps.timed_rows import begin_timed_rows
 from holter.ingest.console.steps.unnumbered_epochs import UNNUMBERED, end_unnumbered
 from holter.ingest.console.steps.unnumbered_rows import end_epoch, forget_rows, note_step
@@ -287,9 +291,8 @@ def note_epoch(counts: Counts, state: DialectState) -> None:
         has_steps_above = state.get("epoch", [None])[0] == number
         if last is not None and ((may_begin and number == last) or (number < last and not has_steps_above)):
             state["begun"] = True  # again: steps of the launch before state nothing of this one
-            state.pop("evaluating", None)
-            state.pop("counted", None)
-            state.pop("lines", None)
+            for name in ("evaluating", "counted", "lines"):
+                state.pop(name, None)
         state["announced"] = [number, epochs]
         state.setdefault("first announced", number)
 
@@ -506,9 +509,8 @@ def position(state: DialectState) -> int | None:
 def note_bar(step: int, names: Sequence[str], state: DialectState) -> None:
     """Note the step and the names of values of a progress bar: lines of epochs are at its step."""
     state["bar"] = state["step"] = step
-    state.pop("heading", None)
-    state.pop("ended", None)
-    state.pop("begun", None)
+    for name in ("heading", "ended", "begun"):
+        state.pop(name, None)
     note_names(names, step, step, state)
 
 
@@ -571,6 +573,7 @@ def _step_of_epoch(number: int, epochs: int, state: DialectState, kind: str) -> 
         end_epoch_of_bars(number, epochs, state)
     step, ended = int(state["step"]), state.setdefault("ended", number)
     if number == ended:
+        state["step"] = step = end_of_complete_epoch(number, state)
         return step
     state["ended"] = number
     state["step"] = max(step + 1, number)  # several lines may be read before their steps are noted
