@@ -374,12 +374,16 @@ def _is_next_to_stage(
 ) -> bool:
     """Whether a line without a stage is of the last one: at its epoch, with `names` that it does not have.
 
-    `Epoch 3 | mean AUC 0.5` below `[Pretrain] Epoch 3 | ACC 0.4`; another training has the same names.
+    `Epoch 3 | mean AUC 0.5` below `[Pretrain] Epoch 3 | ACC 0.4`; another training has the same names. So is
+    the line of an epoch below batches of the stage in it.
     """
     section = axis.get("section", {})
-    epoch = counts.get(Counter.EPOCH, (-1, 0))[0]
-    is_at_epoch = section.get("last", [None])[0] == epoch and bool(section["now"].get("stage"))
-    return is_at_epoch and not {*axis.get("names", ())}.intersection(names)
+    number = counts.get(Counter.EPOCH, (-1, 0))[0]
+    epoch, step = section.get("last", [None, -1])
+    if epoch != number or not section["now"].get("stage"):
+        return False
+    is_end = step >= 0 and counts.keys() == {Counter.EPOCH}
+    return is_end or not {*axis.get("names", ())}.intersection(names)
 
 
 def enter_section(counts: Mapping[Counter, tuple[int, int]], axis: DialectState) -> bool:
