@@ -45,7 +45,8 @@ _KEYS = {"stage": "phase"}
 _NUMBERED = re.compile(
     rf"(?i)(?:[^\n]{{0,120}}\W)?(?:k-?|cv )?(?P<word>{_WORDS}|{_LAYER})s?(?: no\.?| number|_idx)?"
     r"[ \t]?[:=#_-]?[ \t]?#?(?P<number>\d{1,4}|(?<=[ :=#_-])(?-i:[A-Z]))(?![\d.\w])"
-    r"(?: ?(?:/|of) ?\d{1,4})?[^\w\n]{0,100}(?:[a-z][a-z -]{0,30})?[^\w\n]{0,100}$"
+    r"(?: ?(?:/|of) ?\d{1,4})?(?:[^\w\n]{0,100}(?:[a-z][a-z -]{0,30})?| {1,4}\([a-z][\w+-]{0,40}\))"
+    r"[^\w\n]{0,100}$"
 )
 _MANY = "job|run|combination|config(?:uration)?|setting|trial|experiment|model|fold|task|subject"
 OF_TRAININGS = re.compile(rf"(?i)(?<![a-z])(?:{_WORDS}|{_MANY})s?(?![a-z])")

@@ -9,7 +9,7 @@ from holter.ingest.console.line.data_names import evaluation_of, is_of_evaluatio
 from holter.ingest.console.line.line_counters import Counter, CounterField
 from holter.ingest.console.line.line_settings import is_learning_rate, is_setting
 from holter.ingest.console.line.line_shapes import LineShape, MetricField
-from holter.ingest.console.line.line_words import DATA_SPLIT, EVALUATIONS
+from holter.ingest.console.line.line_words import DATA_SPLIT, DATA_TAG, EVALUATIONS
 from holter.ingest.metric_names import is_metric_name
 
 _BEHIND_METRICS = re.compile(rf"(?i)%?[\s,;|-]{{0,8}}[\[(](?:(train(?:ing)?|trn)|({EVALUATIONS}))[\])]\s*")
@@ -38,6 +38,18 @@ _END_OF_EPOCH = re.compile(
     r"(?:(?:finished|ended|done|completed?|over)\b|完成|结束|結束|終了|完了|완료)"
 )
 """What states that an epoch is over, without its number: `Epoch finished in 31 s, mean PSNR: 24.5`."""
+
+
+def tag_before(text: str) -> re.Match[str] | None:
+    """The word for data in the text before a number.
+
+    Behind one for the training it is the last one if a colon follows that: `Train: none | Valid: loss=0.5`.
+    """
+    found = DATA_TAG.search(text)
+    if found is None or not found[1]:
+        return found
+    last = [*DATA_TAG.finditer(text)][-1]
+    return last if text[last.end() :].strip() == ":" else found
 
 
 def data_before(found: re.Match[str]) -> str:
