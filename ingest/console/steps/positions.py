@@ -51,9 +51,9 @@ def position(state: DialectState) -> int | None:
 def step_of_epoch(number: int, epochs: int, state: DialectState, kind: str) -> int:
     """The step of a line that counts nothing but its epoch, of so many.
 
-    It is the last step, or the end of the epoch if that has no further line of steps, if any was printed since
-    the line of another epoch; else the next one, or the epoch,
-    if it is beyond. Lines of steps may be rarer than epochs, or end before these.
+    It is the last step, or the end of its epoch if no further line of steps is to come, if any was printed
+    since the line of another epoch; else the next one, or the epoch, if it is beyond. Lines of steps may be
+    rarer than epochs, or end before these.
     """
     if not has_steps(state, kind):
         if epochs:
