@@ -39,6 +39,13 @@ def last_step(state: DialectState) -> int | None:
     return None if step is None else int(step)
 
 
+def step_evaluated(state: DialectState) -> int:
+    """The step of values of an evaluation that count nothing: the last one, or the end of its epoch."""
+    if "announced" in state:
+        state["step"] = end_of_complete_epoch(int(state["announced"][0]), state)
+    return int(state["step"])
+
+
 def position(state: DialectState) -> int | None:
     """Where lines are that count nothing: at the heading above, the last step, or the announced epoch."""
     if "heading" in state:
