@@ -73,6 +73,18 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             **{name: [18, 36, 54, 72] for name in ("Val Loss", "Val F1")},
         },
     ),
+    "the same of evaluations that count nothing below an announced epoch": (
+        "".join(
+            f"Epoch {n}/9\n"
+            + "".join(f"Epoch: [{n}][{at}/118] Loss 1.{n}\n" for at in (0, 50, 100))
+            + f"Start to evaluate...\n{{'ACC': 0.{n}1, 'NMI': 0.{n}2}}\nBest acc: 0.{n}1\n"
+            for n in range(4)
+        ),
+        {
+            **{name: [118 * n + at for n in range(4) for at in (0, 50, 100)] for name in ("Loss", "Epoch")},
+            **{f"evaluate/{name}": [117, 235, 353, 471] for name in ("ACC", "NMI", "Best acc")},
+        },
+    ),
     "the same of an evaluation within the epoch": (
         "".join(
             f"Epoch {n}/3, Batch {at}/18, Train Loss: 0.{n}{at}\n"
