@@ -78,7 +78,7 @@ def records(*lines: str) -> list[tuple[int, dict[str, float]]]:
         ),
         ('json_stats: {"iter": 20, "loss": 1.5, "lr": 0.01}', 20, {"loss": 1.5, "lr": 0.01}),
         (
-            'stats: {"a":true,"b":"oak","c":false,"learningRateDecay":0,"learningRate":0.1,"loss":2.5,"epoch":3}',
+            's: {"a":true,"b":"o","c":true,"learningRateDecay":0,"learningRate":0.1,"loss":2.5,"epoch":3}',
             3,
             {"loss": 2.5, "learningRate": 0.1},
         ),
