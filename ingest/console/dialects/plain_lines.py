@@ -130,7 +130,7 @@ _SIGN = rb"(?:[=:#|-]|" + _WIDE_SIGN + rb")"
 """A sign between a name and its number, or that sign as wide as a letter."""
 _OPENING = rb"(?:[\[({\"'#/]|" + in_encodings("\uff08", "\u3010") + rb"){0,2}"
 _COUNTED = (
-    rb"(?:epoch(?:es)?|iter(?:ation)?|step|batch|update|timestep|t_env|episode|\bgame\b|tick|round|progress|\bcount|\bit|\bep\.?|\bup\.|"
+    rb"(?:epoch(?:es)?|iter(?:ation)?|step|batch|update|timestep|t_env|episode|\bgame\b|tick|round|progress|\bkimg|\bcount|\bit|\bep\.?|\bup\.|"
     + words_in_encodings(COUNTERS)
     + rb")"
 )

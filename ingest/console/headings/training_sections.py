@@ -151,8 +151,8 @@ _NO_NAMES = frozenset(
 _NAME_FOLLOWS = re.compile(r"(?i)(?:model|network|name|:)\W{0,4}$")
 _NO_TRAINING = re.compile(
     r"(?i)epoch|iter|step|batch|round|episode|updat|eval|valid|\bval\b|test|\bdev\b|loss|acc|result|final|summar"
-    r"|config|setting|argument|param|data(?! ?parallel)|best|report|done|finish|complete|start|begin|end\b"
-    r"|predict|metric"
+    r"|config|setting|argument|param|data(?! ?parallel)|best|report|done|finish|(?<!in)complete|start|begin"
+    r"|end\b|predict|metric"
     r"|\d[-/]\d\d|\d:\d\d|开始|開始|시작|начал|결과|结果|結果|评估|評価|测试|验证|完成|결과|평가|résultat|ergebnis"
 )
 """Words of headings that name no training, but a part of one or what comes next to it; dates and times."""
@@ -375,12 +375,16 @@ def _is_next_to_stage(
 ) -> bool:
     """Whether a line without a stage is of the last one: at its epoch, with `names` that it does not have.
 
-    `Epoch 3 | mean AUC 0.5` below `[Pretrain] Epoch 3 | ACC 0.4`; another training has the same names.
+    `Epoch 3 | mean AUC 0.5` below `[Pretrain] Epoch 3 | ACC 0.4`; another training has the same names. So is
+    the line of an epoch below batches of the stage in it.
     """
     section = axis.get("section", {})
-    epoch = counts.get(Counter.EPOCH, (-1, 0))[0]
-    is_at_epoch = section.get("last", [None])[0] == epoch and bool(section["now"].get("stage"))
-    return is_at_epoch and not {*axis.get("names", ())}.intersection(names)
+    number = counts.get(Counter.EPOCH, (-1, 0))[0]
+    epoch, step = section.get("last", [None, -1])
+    if epoch != number or not section["now"].get("stage"):
+        return False
+    is_end = step >= 0 and counts.keys() == {Counter.EPOCH}
+    return is_end or not {*axis.get("names", ())}.intersection(names)
 
 
 def enter_section(counts: Mapping[Counter, tuple[int, int]], axis: DialectState) -> bool:
@@ -397,7 +401,7 @@ def enter_section(counts: Mapping[Counter, tuple[int, int]], axis: DialectState)
     noted = section.pop("next", {})
     if section.pop("together", False):
         noted.pop(_IN_TURN, None)
-    named, begins = {**section["now"], **noted}, False
+    named, begins = {**_names_around(noted, section), **noted}, False
     if "last" not in section:  # names of the first training, such as its seed and its fold
         section["first"] = section["now"] = named
         section["begin"] = position
@@ -416,6 +420,18 @@ def enter_section(counts: Mapping[Counter, tuple[int, int]], axis: DialectState)
         number if number >= 0 else before for number, before in zip(position, last, strict=True)
     ]
     return begins
+
+
+def _names_around(noted: Mapping[str, str], section: Mapping[str, Any]) -> dict[str, str]:
+    """The names of the last training that hold for the next one, of which lines have noted others.
+
+    Where the next one of those that are done again was named, names of the parts of one do not: the first
+    training has none.
+    """
+    now: dict[str, str] = section["now"]
+    if not any(word in _REPEATED and noted.get(word, number) != number for word, number in now.items()):
+        return now
+    return {name: value for name, value in now.items() if name in section["first"]}
 
 
 def enter_section_evaluated(counts: Mapping[Counter, tuple[int, int]], axis: DialectState) -> None:

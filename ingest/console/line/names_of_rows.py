@@ -9,7 +9,7 @@ from holter.ingest.console.line.line_words import BEFORE_MESSAGE, DATA_SPLIT, LE
 
 _LEAST_OF_ROW = 2
 _ROW_BEFORE_ARROW = re.compile(r"(?:^ ?|\s\s|[-|\])] )([A-Za-z][\w-]{0,40}) {0,4}-{1,3}> {0,20}$")
-_ROW_NAME = re.compile(r"(?:^ ?|\s\s|[-|\])] )([A-Za-z][\w-]{0,40}): {0,20}$")
+_ROW_NAME = re.compile(r"(?:^ ?|\s\s|[-|\])] )([A-Za-z][\w-]{0,40}):[ \t]{0,20}$")
 _NUMBERED_ROW = re.compile(rf"(?i)[^\w\n]*((?:{'|'.join(sorted(ROWS))})[_-]?\d{{1,4}})(?: {{1,8}}|: ?|\] ?)")
 _TAG = re.compile(r"\[([A-Za-z][\w-]{0,40})\][:,|]?\s{1,8}$")
 _OF_RESULTS = frozenset({"metrics", "results", "result", "scores", "performance"})

@@ -14,6 +14,8 @@ from holter.ingest.step_columns import find_step
 
 _BEGIN = '{"'
 _SETTING = re.compile(r"\": ?(?:true|false|null|\"[A-Za-z])")
+_DECAY = re.compile(r"(?i)decay")
+"""A word for how a rate is set to fall, next to that of the rate itself."""
 _LEAST_SETTINGS = 3
 """So many words and flags make a line one of settings: else it is read as any other line."""
 
@@ -32,7 +34,7 @@ def without_settings(line: str) -> str:
         name: value
         for name, value in fields.items()
         if json_number(value) is not None
-        and (name == step or (is_metric_name(name) and not has_settings([name])))
+        and (name == step or (is_metric_name(name) and not (has_settings([name]) or _DECAY.search(name))))
     }
     return line[:begin] + json.dumps(kept) if step in kept and len(kept) > 1 else line
 

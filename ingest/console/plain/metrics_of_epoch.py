@@ -71,7 +71,7 @@ from holter.ingest.console.steps.known_steps import has_steps, may_count_lines
 from holter.ingest.console.steps.late_evaluations import epoch_evaluated, note_trained
 from holter.ingest.console.steps.opening_values import has_opening_values
 from holter.ingest.console.steps.parts_of_epochs import count_fraction, count_pass
-from holter.ingest.console.steps.positions import announced_step, last_step
+from holter.ingest.console.steps.positions import announced_step, last_step, step_evaluated
 from holter.ingest.console.steps.stated_names import note_names
 from holter.ingest.console.steps.step_axis import training_step
 from holter.ingest.console.steps.steps_over_epochs import is_before_end
@@ -135,7 +135,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
         if "step" not in axis:
             step = axis.get("evaluated at")
         else:
-            step = axis["step"] if shape.split or evaluating else last_step(axis)
+            step = step_evaluated(axis) if shape.split or evaluating else last_step(axis)
     if step is None:
         return None
     # `Evaluation result: bleu 18.3` below `Decoding on test set...`

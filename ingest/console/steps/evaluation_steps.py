@@ -18,6 +18,7 @@ from holter.ingest.console.steps.known_steps import EVALUATES_ALONE, end_of_epoc
 from holter.ingest.console.steps.launch_beginnings import is_before_training
 from holter.ingest.console.steps.line_counts import Counts, inner_count
 from holter.ingest.console.steps.stated_names import has_means
+from holter.ingest.console.steps.steps_over_epochs import end_of_complete_epoch
 
 _NEARLY_ALL = 5
 """The last line of an epoch may be a fifth of its batches before its end, as lines are rarer than batches."""
@@ -265,6 +266,8 @@ def evaluation_step(counts: Counts, data: str, names: Sequence[str], state: Dial
         if epoch is not None and is_next:
             return epoch[0]
         inner = inner_count(counts)
+        if inner is None and epoch is not None:
+            state["step"] = last = end_of_complete_epoch(epoch[0], state)
         if inner is None or not (has_steps(state) or "alone" in state):
             return int(last)
         return step_in_pass(inner[0], names, data, int(last), state)

@@ -9,6 +9,7 @@ from holter.ingest.console.steps.known_steps import has_steps, number_of_epoch
 from holter.ingest.console.steps.lines_of_epochs import MOST_LINES_OF_EPOCH, count_line
 from holter.ingest.console.steps.lone_steps import note_end
 from holter.ingest.console.steps.round_steps import counts_through_rounds, is_in_round
+from holter.ingest.console.steps.steps_over_epochs import end_of_complete_epoch
 
 _MOST_LINES_BELOW = 2
 """Lines of one kind for each time that the epoch was stated in a heading above them."""
@@ -38,6 +39,13 @@ def last_step(state: DialectState) -> int | None:
     return None if step is None else int(step)
 
 
+def step_evaluated(state: DialectState) -> int:
+    """The step of values of an evaluation that count nothing: the last one, or the end of its epoch."""
+    if "announced" in state:
+        state["step"] = end_of_complete_epoch(int(state["announced"][0]), state)
+    return int(state["step"])
+
+
 def position(state: DialectState) -> int | None:
     """Where lines are that count nothing: at the heading above, the last step, or the announced epoch."""
     if "heading" in state:
@@ -50,8 +58,9 @@ def position(state: DialectState) -> int | None:
 def step_of_epoch(number: int, epochs: int, state: DialectState, kind: str) -> int:
     """The step of a line that counts nothing but its epoch, of so many.
 
-    It is the last step, if any was printed since the line of another epoch; else the next one, or the epoch,
-    if it is beyond. Lines of steps may be rarer than epochs, or end before these.
+    It is the last step, or the end of its epoch if no further line of steps is to come, if any was printed
+    since the line of another epoch; else the next one, or the epoch, if it is beyond. Lines of steps may be
+    rarer than epochs, or end before these.
     """
     if not has_steps(state, kind):
         if epochs:
@@ -69,6 +78,7 @@ def step_of_epoch(number: int, epochs: int, state: DialectState, kind: str) -> i
         end_epoch_of_bars(number, epochs, state)
     step, ended = int(state["step"]), state.setdefault("ended", number)
     if number == ended:
+        state["step"] = step = end_of_complete_epoch(number, state)
         return step
     state["ended"] = number
     state["step"] = max(step + 1, number)  # several lines may be read before their steps are noted

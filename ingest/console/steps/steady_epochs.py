@@ -56,10 +56,13 @@ def _steady_rows(parts: Sequence[LinesOfProcess], at: int, state: DialectState) 
     step, total = int(axis["step"]), axis.get("total", 0)
     before = 0 if axis.get("restarts") is False else int(axis.get("before", 0))
     of_epoch = ((number, 0), (number, axis.get("epochs", 0)))
+    last_of_epoch, stride = total - ("from zero" in axis), int(axis.get("stride", 0))
     for place in range(at, len(parts)):
         table, first, last, _ = parts[place]
         epochs, inner, times, values = _lines_of(table)
         if inner is None:
+            if last_inner < last_of_epoch < last_inner + stride:
+                return place, rows  # of an epoch that may be over, see `end_of_complete_epoch`
             rows += [LogRow(step, times[line], values[line]) for line in range(first, last)]
             continue
         begin = len(rows)
@@ -68,7 +71,7 @@ def _steady_rows(parts: Sequence[LinesOfProcess], at: int, state: DialectState) 
             if epochs[line] not in of_epoch or count <= last_inner or of_total != total:
                 del rows[begin:]
                 return place, rows
-            last_inner, step = count, before + count
+            last_inner, step, stride = count, before + count, count - last_inner
             rows.append(LogRow(step, times[line], values[line]))
     return len(parts), rows
 

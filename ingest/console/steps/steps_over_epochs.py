@@ -111,6 +111,18 @@ def is_before_end(state: DialectState) -> bool:
     return stride > 0 and int(step) + stride < int(state.get("total", 0))
 
 
+def end_of_complete_epoch(number: int, state: DialectState) -> int:
+    """The last step, or that at which its epoch ends, if the next line of steps would be beyond that.
+
+    `Batch 8/18` and `Batch 16/18` above `Epoch 1, val loss: 0.5`: two batches follow that have no line.
+    """
+    step, (epoch, inner) = int(state["step"]), state.get("epoch", (number, 0))
+    before = 0 if state.get("restarts") is False else int(state.get("before", 0))
+    last, stride = int(state.get("total", 0)) - ("from zero" in state), int(state.get("stride", 0))
+    is_over = epoch == number and 0 < inner < last < inner + stride and step == before + inner
+    return before + last if is_over else step
+
+
 def _begin_late(number: int, step: int, total: int, state: DialectState) -> None:
     """Begin in a later epoch: behind the earlier ones if their length is known, else note that it is not."""
     base = 1 if total and step else 0  # see `step_over_epochs`

@@ -474,3 +474,38 @@ def test_rounds_begin_again_behind_epochs_that_were_counted_in_the_last_one(tmp_
         for of in ("", "/training=2")
         for name, steps in (*((each, [0, 1, 2]) for each in of_rounds), ("Student Loss", [1, 2, 3, 4]))
     }
+
+
+def test_clients_named_right_below_one_another_are_of_no_values_of_the_next_launch(tmp_path: Path) -> None:
+    def launch(number: int) -> str:
+        clients = "".join(f"-----client {client} begins to train-----\n" for client in range(3))
+        rounds = (
+            f"Round {n}/8: lr 0.01\n{clients}Train loss: 0.{number}{n} acc: 0.8{n}\nClean accuracy: 0.7{n}\n"
+            for n in range(5, 9)
+        )
+        return f"[run] /home/oak/bin/python /home/oak/case{number}.py\nData verified\n" + "".join(rounds)
+
+    run = read_log(tmp_path, "".join(map(launch, range(3))))
+    assert run.attempts == 3
+    names = ("lr", "Train loss", "acc", "Clean accuracy")
+    assert steps_of(run) == {name: 3 * [5, 6, 7, 8] for name in names}
+
+
+def test_the_name_of_a_part_does_not_hold_for_the_next_experiment(tmp_path: Path) -> None:
+    frame = "=" * 20
+
+    def experiment(number: int, kind: str) -> str:
+        epochs = "".join(f"Epoch {n} | Loss: {number}.{n} | Time: 0.5s\n" for n in (1, 2, 3))
+        return (
+            f"{frame}\nEXPERIMENT {number}: {kind} NET\n{frame}\n{epochs}"
+            f"--- Training head on {kind} net ---\n{epochs.replace('Loss', 'Head loss')}"
+        )
+
+    text = experiment(2, "OAK") + experiment(1, "ELM")
+    of_head = "Head loss/{}training=Training head on {} net"
+    assert {name: steps for name, steps in steps_of(read_log(tmp_path, text)).items() if "oss" in name} == {
+        "Loss": [1, 2, 3],
+        "Loss/experiment=1": [1, 2, 3],
+        of_head.format("", "OAK"): [1, 2, 3],
+        of_head.format("experiment=1/", "ELM"): [1, 2, 3],
+    }

@@ -187,3 +187,16 @@ def test_no_value_is_lost_where_epochs_continue_behind_a_stage(tmp_path: Path) -
         for epoch in range(1, 29)
     )
     assert read_log(tmp_path, text).points == 28 + 3 * 4
+
+
+def test_the_line_of_an_epoch_is_of_the_stage_whose_batches_are_above_it(tmp_path: Path) -> None:
+    text = "".join(
+        f"begin epoch: {n}\n"
+        + "".join(f"OAKNET epoch: {n} batch:{batch} loss:0.{n}{batch} acc:0.9\n" for batch in range(4))
+        + f"end epoch: {n} loss:0.{n}5 val_loss:0.{n}3 acc:0.8\n"
+        for n in N
+    )
+    steps = steps_of(read_log(tmp_path, text))
+    assert steps["loss"] == [*range(12)]
+    assert {name for name in steps if "/" in name} == {"epoch/loss", "epoch/acc"}
+    assert steps["epoch/loss"] == steps["val_loss"] == [3, 7, 11]

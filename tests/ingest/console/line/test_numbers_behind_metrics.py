@@ -118,6 +118,19 @@ LINES = {
         "test/loss": [1 + n / 10 for n in N],
         "test/EPE": [2 + n / 10 for n in N],
     },
+    # thousands of images, and a metric of data that are listed
+    "kimg {n}    accuracy train/valid/test  1{n}.25  2{n}.50  3{n}.75\n": {
+        "accuracy/train": [10.25 + n for n in N],
+        "accuracy/valid": [20.5 + n for n in N],
+        "accuracy/test": [30.75 + n for n in N],
+    },
+    # a name and a tab before values with the names of those above
+    "epoch:{n}/9\tQ loss:0.{n}\tP loss:1.{n}\nBlend:\tQ loss:2.{n}\tP loss:3.{n}\n": {
+        "Q loss": [n / 10 for n in N],
+        "P loss": [1 + n / 10 for n in N],
+        "Blend/Q loss": [2 + n / 10 for n in N],
+        "Blend/P loss": [3 + n / 10 for n in N],
+    },
     # data of which neither the training nor an evaluation need be
     "epoch {n} loss 0.{n}\n\nHard target set: Average loss: 1.{n}, Accuracy: 2{n}%\n": {
         "loss": [n / 10 for n in N],

@@ -77,6 +77,11 @@ def records(*lines: str) -> list[tuple[int, dict[str, float]]]:
             {"Train Loss": 1.0, "Acc": 0.5, "Val Loss": 1.1, "Val Acc": 0.4},
         ),
         ('json_stats: {"iter": 20, "loss": 1.5, "lr": 0.01}', 20, {"loss": 1.5, "lr": 0.01}),
+        (
+            's: {"a":true,"b":"o","c":true,"learningRateDecay":0,"learningRate":0.1,"loss":2.5,"epoch":3}',
+            3,
+            {"loss": 2.5, "learningRate": 0.1},
+        ),
         ("step 7 loss np.float64(2.5)", 7, {"loss": 2.5}),
     ],
 )

@@ -59,7 +59,42 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         ),
         {
             "Loss": [*range(0, 360000, 20000)],
-            **{name: [*range(40000, 360000, 60000)] for name in ("Average test loss", "test Accuracy")},
+            **{name: [*range(59999, 360000, 60000)] for name in ("Average test loss", "test Accuracy")},
+        },
+    ),
+    "batches behind the last line of an epoch, and the line of the epoch": (
+        "".join(
+            f"Epoch {n}/4, Batch 8/18, Train Loss: 0.{n}5\nEpoch {n}/4, Batch 16/18, Train Loss: 0.{n}\n"
+            f"Epoch {n}/4, Val Loss: 0.{n}2, Val F1: 0.8{n}\n"
+            for n in range(1, 5)
+        ),
+        {
+            **{name: [8, 16, 26, 34, 44, 52, 62, 70] for name in ("Train Loss", "Epoch")},
+            **{name: [18, 36, 54, 72] for name in ("Val Loss", "Val F1")},
+        },
+    ),
+    "the same of evaluations that count nothing below an announced epoch": (
+        "".join(
+            f"Epoch {n}/9\n"
+            + "".join(f"Epoch: [{n}][{at}/118] Loss 1.{n}\n" for at in (0, 50, 100))
+            + f"Start to evaluate...\n{{'ACC': 0.{n}1, 'NMI': 0.{n}2}}\nBest acc: 0.{n}1\n"
+            for n in range(4)
+        ),
+        {
+            **{name: [118 * n + at for n in range(4) for at in (0, 50, 100)] for name in ("Loss", "Epoch")},
+            **{f"evaluate/{name}": [117, 235, 353, 471] for name in ("ACC", "NMI", "Best acc")},
+        },
+    ),
+    "the same of an evaluation within the epoch": (
+        "".join(
+            f"Epoch {n}/3, Batch {at}/18, Train Loss: 0.{n}{at}\n"
+            + (f"Epoch {n}/3, Val Loss: 0.{n}{at}\n" if at == 8 else "")
+            for n in range(1, 4)
+            for at in (4, 8, 12, 16)
+        ),
+        {
+            **{name: [4, 8, 12, 16, 22, 26, 30, 34, 40, 44, 48, 52] for name in ("Train Loss", "Epoch")},
+            "Val Loss": [8, 26, 44],
         },
     ),
     "an epoch that goes on through announced steps": (
