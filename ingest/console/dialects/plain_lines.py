@@ -32,6 +32,7 @@ from holter.ingest.console.dialects.set_rates import SET_RATES
 from holter.ingest.console.dialects.stylegan_metrics import STYLEGAN_METRICS
 from holter.ingest.console.dialects.trials import FINISHED_TRIAL, TRIALS
 from holter.ingest.console.dialects.voc_results import VOC_RESULTS
+from holter.ingest.console.headings.class_measures import CLASS_HEADINGS
 from holter.ingest.console.headings.data_columns import COLUMN_HEADINGS, of_column
 from holter.ingest.console.headings.evaluation_headings import EVALUATION_HEADINGS
 from holter.ingest.console.headings.qualified_names import with_values_again
@@ -534,6 +535,7 @@ _OWN_KINDS = (
     class_report.HEADING,
     class_tables.BEGIN,
     or_recurring(CLASS_ROWS),
+    CLASS_HEADINGS,
     METRICS_ALONE,
     IMPROVEMENTS,
     *(replace(kind, parse=_row_of_class) if kind is class_report.ROW else kind for kind in _MORE_SPECIAL),

@@ -11,6 +11,7 @@ import re
 from typing import Any
 
 from holter.ingest.console.dialect import DialectState, LineResult, LineValues
+from holter.ingest.console.headings.class_measures import with_measure
 from holter.ingest.console.headings.qualified_names import with_values_again
 from holter.ingest.console.headings.subjects_above import labels_below, subject_labels
 from holter.ingest.console.headings.training_sections import end_section, section_labels
@@ -56,6 +57,8 @@ def parse_metric(line: str, state: DialectState) -> LineResult:
 
 def parse_result(line: str, state: DialectState) -> LineResult:
     """The number of a line below a heading, at the heading's step, or of a line of a block of results."""
+    if (row := with_measure(line, state)) != line:
+        return parse_metric(row, state)
     axis = axis_state(state)
     if "heading" in axis:
         return with_values_again(parse_metrics_of_epoch(line, state), axis)
