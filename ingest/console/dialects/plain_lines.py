@@ -234,7 +234,8 @@ _METRIC_ALONE = LinearPattern(
     + rb"|[a-z]-\[\d{1,4}(?:, ?\d{1,4}){1,15}\](?: [a-z][\w-]{0,20}){0,8}(?: is| ?[:=]) {0,4}\[?[-+]?\.?\d"
     + rb"|(?:loss|acc(?:uracy)?|\blr|dice|iou|mean_?iu|learning rate|ppl|psnr|ssim|auc|f1|bleu|chrf(?:\+\+)?"
     rb"|perplexity|(?:acc|prec|top|hits?|ndcg|rank)[@-]?\d{1,4}|\b[pr]@\d{1,4}|\bkl(?:_?div)?|r?mse|mae"
-    rb"|reward|return|fitness|score|si-?s[dn]ri?|s[dn]ri?|s?mape|r(?:2|[\s_-]?squared?)|mcc|kappa|jaccard|sensitivity|specificity|hd95|rouge|pearson|spearman"
+    rb"|reward|return|fitness|score|si-?s[dn]ri?|s[dn]ri?|s?mape|r(?:\^?2|\xc2?\xb2|[\s_-]?squared?)|mcc|kappa|jaccard|sensitivity|specificity|hd95|rouge|pearson"
+    rb"|spearman"
     rb"|cider|meteor|epe|fid(?:\d{1,3}k)?|lpips|m?ap|elbo|nll|pesq|e?stoi|mrr|bp[bc]|mpjpe|eer"
     rb"|recall(?:@\d{1,4})?|precision(?:@\d{1,4})?|[wc]er|"
     + words_in_encodings(METRICS)

@@ -25,7 +25,7 @@ from holter.ingest.console.line.evaluation_names import best_of, name_of_best, n
 from holter.ingest.console.line.line_settings import is_learning_rate, is_of_model, is_setting
 from holter.ingest.console.line.line_shapes import LineShape, MetricField
 from holter.ingest.console.line.line_tokens import split_numbers, value_of
-from holter.ingest.console.line.line_words import DATA_SPLIT
+from holter.ingest.console.line.line_words import BEST, DATA_SPLIT, STOP_WORDS
 from holter.ingest.console.line.names_around import ends_name_around
 from holter.ingest.console.line.names_of_rows import numbered_row
 from holter.ingest.console.line.number_lists import values_of_lists
@@ -91,9 +91,9 @@ def _recurring(line: str, state: DialectState) -> list[LineValues] | None:
     if shape.is_summary and not (evaluating or shape.split):  # `Averaged stats: wait: 0.1`
         evaluating = axis.get("split", "")
         of_pass = names_of_pass(evaluating, axis)
-    # `Feature norm 6.9` below `Epoch 3`, `lr 0.01` below any record
+    # `Feature norm 6.9` below `Epoch 3`, `lr 0.01` and `Total loss 3.2` below any record
     alone = _NAME_AND_NUMBER.search(line)
-    if alone is not None and not (evaluating or "announced" in axis or is_learning_rate(alone[1])):
+    if alone is not None and not (evaluating or "announced" in axis or _may_be_alone(alone[1])):
         alone = None
     values = _values(parts, shape, evaluating, "" if alone is None else alone[1])
     means = {f"{evaluating}/{name}": name_of_mean(name, evaluating) for name in of_pass}
@@ -179,6 +179,12 @@ def _values(parts: list[str], shape: LineShape, evaluating: str, alone: str) -> 
             continue
         values[name_of_best(field.name, split)] = value * field.scale
     return values
+
+
+def _may_be_alone(name: str) -> bool:
+    """Whether a name without a sign is that of what is measured at each step, and no sentence."""
+    is_sentence = not STOP_WORDS.isdisjoint(name.lower().split()) or BEST.search(name) is not None
+    return is_learning_rate(name) or (is_metric_name(name) and not (is_sentence or is_setting(name)))
 
 
 def _is_next_of_data(name: str) -> bool:

@@ -73,7 +73,11 @@ def parse_result(line: str, state: DialectState) -> LineResult:
     block = _block(state)
     if block.get("is settings") and not is_metric_name(result[0]):
         return None
-    data = axis.get("evaluating", "") or data_of_parts([result[0]], step, axis)
+    evaluating = axis.get("evaluating", "")
+    if evaluating and "train" in result[0].lower():
+        evaluating = data = ""  # of the data of the training, as its name states
+    else:
+        data = evaluating or data_of_parts([result[0]], step, axis)
     if data or is_of_evaluation(result[0]):
         step = epoch_evaluated(step, axis)
     elif is_in_opening(axis):

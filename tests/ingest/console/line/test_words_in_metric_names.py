@@ -148,3 +148,9 @@ def test_what_counts_may_be_said_to_be_the_current_one(tmp_path: Path, line: str
 def test_punctuation_as_wide_as_a_letter_is_that_of_ascii_in_rows_of_any_names(tmp_path: Path) -> None:
     rows = "".join(f"树：{n} | 深度：{n % 3} | 增益：0.{n}\n" for n in range(1, 9))
     assert {*steps_of(read_log(tmp_path, rows))} == {"深度", "增益"}
+
+
+@pytest.mark.parametrize("name", ["R^2", "R²", "Test R^2", "Val R² score"])
+def test_a_square_of_r_is_a_metric(name: str, tmp_path: Path) -> None:
+    text = "".join(f"Epoch {n} | Train Loss: 0.{n}\n{name}: -0.{n}\n" for n in range(1, 4))
+    assert steps_of(read_log(tmp_path, text)) == {"Train Loss": [1, 2, 3], name: [1, 2, 3]}
