@@ -74,10 +74,8 @@ def parse_result(line: str, state: DialectState) -> LineResult:
     if block.get("is settings") and not is_metric_name(result[0]):
         return None
     evaluating = axis.get("evaluating", "")
-    if evaluating and "train" in result[0].lower():
-        evaluating = data = ""  # of the data of the training, as its name states
-    else:
-        data = evaluating or data_of_parts([result[0]], step, axis)
+    is_of_training = bool(evaluating) and _is_of_training_data(result[0])
+    data = "" if is_of_training else evaluating or data_of_parts([result[0]], step, axis)
     if data or is_of_evaluation(result[0]):
         step = epoch_evaluated(step, axis)
     elif is_in_opening(axis):
@@ -102,6 +100,12 @@ def _spread(name: str, line: str) -> dict[str, float]:
     found = _DEVIATION.search(line)
     value = None if found is None else value_of(found["value"])
     return {} if value is None else {f"{name} (std)": value}
+
+
+def _is_of_training_data(name: str) -> bool:
+    """Whether a name states that it is of the data of the training: `Average train loss`."""
+    found = DATA_SPLIT.search(name)
+    return found is not None and bool(found[1])
 
 
 def _is_of_data(name: str) -> bool:
