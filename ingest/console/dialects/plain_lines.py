@@ -276,7 +276,8 @@ _METRIC_ALONE = LinearPattern(
     rb"|\b(?:eval(?:uation)?|test(?:ing)?) (?:over|of|on) \d{1,9} (?:eps?|episodes|games|rollouts|trials):"
     rb" {1,4}[-+]?[\da-z]"
     rb"|\b(?:eval(?:uation)?|test(?:ing)?)[\]:]{0,2} {1,4}(?:(?:mean|avg)[ _])?r[ :=]{1,2}[-+]?\d"
-    rb"|(?:accuracy|\bacc|loss|error|precision|recall) (?:of|on|for)[ \w]{1,60}(?::[ \w]{1,30})?"
+    rb"|(?:accuracy|\bacc|loss|error|precision|recall|(?:iou|dice|f1|auc)(?:[ -]score)?)"
+    rb" (?:of|on|for)[ \w]{1,60}(?::[ \w]{1,30})?"
     rb"(?: is| ?[:=])[ \t]{1,8}\d"
     # `word error rate 8.7 %`, `test error of best model 8.7 %`, `mean squared error of 0.5`
     rb"|^[ \t>*-]{0,20}(?:[a-z][\w-]{0,20} ){0,4}(?:accuracy|loss|error|precision|recall|reward)"

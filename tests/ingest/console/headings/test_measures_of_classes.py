@@ -55,3 +55,11 @@ def test_rows_below_another_step_are_of_no_heading(tmp_path: Path) -> None:
         f"Epoch {n}: loss 0.{n}\nlake: 0.{n}1\nhill: 0.{n}2\n" for n in range(2, 6)
     )
     assert_steps(tmp_path, text, {"loss": [1, 2, 3, 4, 5], "lake": [2, 3, 4, 5], "hill": [2, 3, 4, 5]})
+
+
+@pytest.mark.parametrize("metric", ["IoU", "Recall", "Dice score", "F1 Score"])
+def test_a_metric_may_be_named_before_the_class_that_it_is_of(metric: str, tmp_path: Path) -> None:
+    rows = "".join(f"{metric} for class {of}: 0.{{n}}{of}\n" for of in (1, 2))
+    text = "".join(f"Epoch {n}: loss 0.{n}\n{rows.format(n=n)}" for n in N)
+    names = ("loss", f"{metric}/class=1", f"{metric}/class=2")
+    assert_steps(tmp_path, text, {name: [*N] for name in names})
