@@ -89,7 +89,9 @@ _TIME_PER = re.compile(
     r"(?!/| ?[:=])"
 )
 """The same of a time, which may as well be the name of the next number: `0.481 sec/batch`."""
-_OF = frozenset({"/", "of", "out of", "de", "von", "sur", "di", "из"})
+_OF = frozenset(
+    {"/", "of", "out of", "de", "von", "sur", "di", "из", "/ all", "/all", "/ total", "/total", "of total"}
+)
 """What is between a number and its total."""
 _NAME_AFTER = re.compile(
     r" ((?:[a-z]{1,12} )?(?:loss|accuracy|reward|error|perplexity))(?=[.,;!)]|\s*$| and )"
