@@ -10,6 +10,7 @@ import re
 from typing import Any
 
 from holter.ingest.console.dialect import DialectState, LineKind, LineResult
+from holter.ingest.console.headings.class_measures import note_measure_of_classes
 from holter.ingest.console.headings.evaluation_headings import announce
 from holter.ingest.console.headings.subjects_above import note_heading_of_subject
 from holter.ingest.console.plain.metrics_of_epoch import parse_metrics_of_epoch
@@ -55,6 +56,7 @@ def _note_names(line: str, state: DialectState) -> LineResult:
         return None
     if len(names) == 1:
         note_measure(names[0], known_axis(state))
+        note_measure_of_classes(names[0], state, is_of_each=False)
     may_be_below = number is not None and len(names) == 1 and _SIGNS.search(line) is None
     if may_be_below and state.get("names below"):
         return parse_metrics_of_epoch(f"{names[0]}: {number}", state)

@@ -32,6 +32,7 @@ from holter.ingest.console.dialects.set_rates import SET_RATES
 from holter.ingest.console.dialects.stylegan_metrics import STYLEGAN_METRICS
 from holter.ingest.console.dialects.trials import FINISHED_TRIAL, TRIALS
 from holter.ingest.console.dialects.voc_results import VOC_RESULTS
+from holter.ingest.console.headings.class_measures import CLASS_HEADINGS
 from holter.ingest.console.headings.data_columns import COLUMN_HEADINGS, of_column
 from holter.ingest.console.headings.evaluation_headings import EVALUATION_HEADINGS
 from holter.ingest.console.headings.new_epoch_headings import NEW_EPOCH_HEADINGS
@@ -234,7 +235,8 @@ _METRIC_ALONE = LinearPattern(
     + rb"|[a-z]-\[\d{1,4}(?:, ?\d{1,4}){1,15}\](?: [a-z][\w-]{0,20}){0,8}(?: is| ?[:=]) {0,4}\[?[-+]?\.?\d"
     + rb"|(?:loss|acc(?:uracy)?|\blr|dice|iou|mean_?iu|learning rate|ppl|psnr|ssim|auc|f1|bleu|chrf(?:\+\+)?"
     rb"|perplexity|(?:acc|prec|top|hits?|ndcg|rank)[@-]?\d{1,4}|\b[pr]@\d{1,4}|\bkl(?:d|_?div)?|\bbce|r?mse|mae"
-    rb"|reward|return|fitness|score|si-?s[dn]ri?|s[dn]ri?|s?mape|r(?:2|[\s_-]?squared?)|mcc|kappa|jaccard|sensitivity|specificity|hd95|rouge|pearson|spearman"
+    rb"|reward|return|fitness|score|si-?s[dn]ri?|s[dn]ri?|s?mape|r(?:\^?2|\xc2?\xb2|[\s_-]?squared?)|mcc|kappa|jaccard|sensitivity|specificity|hd95|rouge|pearson"
+    rb"|spearman"
     rb"|cider|meteor|epe|fid(?:\d{1,3}k)?|lpips|m?ap|elbo|nll|pesq|e?stoi|mrr|bp[bcd]|mpjpe|eer"
     rb"|bits per [a-z]{3,9}"
     rb"|recall(?:@\d{1,4})?|precision(?:@\d{1,4})?|[wc]er|"
@@ -276,7 +278,8 @@ _METRIC_ALONE = LinearPattern(
     rb"|\b(?:eval(?:uation)?|test(?:ing)?) (?:over|of|on) \d{1,9} (?:eps?|episodes|games|rollouts|trials):"
     rb" {1,4}[-+]?[\da-z]"
     rb"|\b(?:eval(?:uation)?|test(?:ing)?)[\]:]{0,2} {1,4}(?:(?:mean|avg)[ _])?r[ :=]{1,2}[-+]?\d"
-    rb"|(?:accuracy|\bacc|loss|error|precision|recall) (?:of|on|for)[ \w]{1,60}(?::[ \w]{1,30})?"
+    rb"|(?:accuracy|\bacc|loss|error|precision|recall|(?:iou|dice|f1|auc)(?:[ -]score)?)"
+    rb" (?:of|on|for)[ \w]{1,60}(?::[ \w]{1,30})?"
     rb"(?: is| ?[:=])[ \t]{1,8}\d"
     # `word error rate 8.7 %`, `test error of best model 8.7 %`, `mean squared error of 0.5`
     rb"|^[ \t>*-]{0,20}(?:[a-z][\w-]{0,20} ){0,4}(?:accuracy|loss|error|precision|recall|reward)"
@@ -536,6 +539,7 @@ _OWN_KINDS = (
     class_report.HEADING,
     class_tables.BEGIN,
     or_recurring(CLASS_ROWS),
+    CLASS_HEADINGS,
     METRICS_ALONE,
     IMPROVEMENTS,
     *(replace(kind, parse=_row_of_class) if kind is class_report.ROW else kind for kind in _MORE_SPECIAL),

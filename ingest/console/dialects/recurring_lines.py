@@ -25,7 +25,7 @@ from holter.ingest.console.line.evaluation_names import best_of, name_of_best, n
 from holter.ingest.console.line.line_settings import is_learning_rate, is_of_model, is_setting
 from holter.ingest.console.line.line_shapes import LineShape, MetricField
 from holter.ingest.console.line.line_tokens import split_numbers, value_of
-from holter.ingest.console.line.line_words import DATA_SPLIT
+from holter.ingest.console.line.line_words import BEST, DATA_SPLIT, STOP_WORDS
 from holter.ingest.console.line.names_around import ends_name_around
 from holter.ingest.console.line.names_of_rows import numbered_row
 from holter.ingest.console.line.number_lists import values_of_lists
@@ -95,9 +95,10 @@ def _recurring(line: str, state: DialectState) -> list[LineValues] | None:
     if shape.is_summary and not (evaluating or shape.split):  # `Averaged stats: wait: 0.1`
         evaluating = axis.get("split", "")
         of_pass = names_of_pass(evaluating, axis)
+    # `Feature norm 6.9` below `Epoch 3`, `lr 0.01` and `Total loss 3.2` below any record
     alone = _NAME_AND_NUMBER.search(line)
-    if alone is not None and not (evaluating or "announced" in axis or _is_printed_alone(alone)):
-        alone = None  # `Feature norm 6.9` is read below `Epoch 3`
+    if alone is not None and not (evaluating or "announced" in axis or _may_be_alone(alone)):
+        alone = None
     values = _values(parts, shape, evaluating, "" if alone is None else alone[1])
     means = {f"{evaluating}/{name}": name_of_mean(name, evaluating) for name in of_pass}
     values = {means.get(name, name): value for name, value in values.items()}
@@ -117,14 +118,6 @@ def _recurring(line: str, state: DialectState) -> list[LineValues] | None:
         if isinstance(row, LineValues)
     )
     return [values for each in found if each is not None for values in each] or None
-
-
-def _is_printed_alone(found: re.Match[str]) -> bool:
-    """Whether a name and a number are read below any record: `lr 0.01`, `Feature norm 6.912345678`.
-
-    A number with all of its digits is what a program computed and printed as it is.
-    """
-    return is_learning_rate(found[1]) or len(found[2].partition(".")[2]) >= _ALL_DIGITS
 
 
 def _initial(line: str) -> list[LineValues] | None:
@@ -190,6 +183,18 @@ def _values(parts: list[str], shape: LineShape, evaluating: str, alone: str) -> 
             continue
         values[name_of_best(field.name, split)] = value * field.scale
     return values
+
+
+def _may_be_alone(found: re.Match[str]) -> bool:
+    """Whether a name and a number are what is measured at each step, and no sentence.
+
+    A number with all of its digits is what a program computed and printed as it is.
+    """
+    name = found[1]
+    if is_learning_rate(name) or len(found[2].partition(".")[2]) >= _ALL_DIGITS:
+        return True
+    is_sentence = not STOP_WORDS.isdisjoint(name.lower().split()) or BEST.search(name) is not None
+    return is_metric_name(name) and not (is_sentence or is_setting(name))
 
 
 def _is_next_of_data(name: str) -> bool:

@@ -93,7 +93,9 @@ _TIME_PER = re.compile(
 """The same of a time, which may as well be the name of the next number: `0.481 sec/batch`."""
 _AMOUNT_OF_CELL = re.compile(r"(?:[kKMGB](?= ))? ?([A-Za-z]{1,12}) {1,2}[|│]{1,2} {1,2}")
 """A word behind the number that its cell begins with, and the end of the cell: `| 12M tok | `."""
-_OF = frozenset({"/", "of", "out of", "de", "von", "sur", "di", "из"})
+_OF = frozenset(
+    {"/", "of", "out of", "de", "von", "sur", "di", "из", "/ all", "/all", "/ total", "/total", "of total"}
+)
 """What is between a number and its total."""
 _NAME_AFTER = re.compile(
     r" ((?:[a-z]{1,12} )?(?:loss|accuracy|reward|error|perplexity))(?=[.,;!)]|\s*$| and )"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
+from holter.ingest.console.line.data_names import names_data
 from holter.ingest.console.line.line_words import DATA_SPLIT, DATA_TAG, EPOCHS, OTHERS, SHORT_DATA, STATISTICS
 from holter.ingest.metric_names import is_metric_name
 from holter.translated_words import in_english
@@ -68,7 +69,8 @@ def _data_of_last(names: Collection[str]) -> str:
 def _continues(section: str, name: str, names: Collection[str]) -> bool:
     """Whether a metric is of the data of those before it, which it does not repeat."""
     is_new = section not in names and f"{section} {name}" not in names
-    return is_new and _is_evaluated(section, name, names)
+    # `Val Loss: 0.4 | Val_PSNR: 24.5`, it states its data itself
+    return is_new and not names_data(name) and _is_evaluated(section, name, names)
 
 
 def _is_evaluated(section: str, name: str, names: Collection[str]) -> bool:

@@ -116,6 +116,10 @@ _NAME_AHEAD = re.compile(
     r"(?:(?:at|in|on|after|during|over|for|of|@) |(?=(?i:epoch|step|iter(?:ation)?|batch)\b))"
 )
 """A name before what is counted: `loss at step 5: 2.3`, `Loss epoch[0] = 2.3`."""
+_BEFORE_ROW = re.compile(
+    r"(?<![\w.@])([A-Za-z][\w@-]{0,40}(?: [\w@-]{1,40}){0,3}?) (?:for|of|on|in)(?: the)? ?$"
+)
+"""The name of a metric before what tells rows apart: `IoU for class 3: 0.5`."""
 _LOSS_OF_DATA = re.compile(rf"(?i)(?:{ALL_DATA})[ _]loss")
 _ESTIMATED = re.compile(
     r"\bSaving dict for global step|['\"]_?type['\"]: ['\"](?:val|test|eval)_"
@@ -144,6 +148,8 @@ class ShapeReader:
         """The data of a part of the line: `[valid]` behind the numbers of the training."""
         self._row: RowField | None = None
         self._rows = 0
+        self._of_row: re.Match[str] | None = None
+        """The name before the row: `IoU for class 3: 0.5`."""
         self._stage = ""
         self._unnamed: CounterField | None = None
         """The first counter, if it has no name."""
@@ -209,6 +215,7 @@ class ShapeReader:
             return True
         if not self._metrics and (name := word_of_row(field)):
             self._row = None if self._rows else RowField(name, field.index)
+            self._of_row = _BEFORE_ROW.search(field.before)
             self._rows += 1
             return True
         if not field.name and BAR_BEHIND_PERCENT.match(self._texts[field.index]):
@@ -254,6 +261,8 @@ class ShapeReader:
             and self._is_behind_count(field)
         ):
             self._add_named_ahead(field)
+        elif not field.name and field.marked and (name := self._name_of_row(field)):
+            self._add_metric(replace(field, name=name))
         elif self._ratio is not None and is_of_ratio(field, self._ratio, self._texts):
             self._line.replace_last(field)
         elif self._is_mean_of_evaluation(field):
@@ -278,6 +287,12 @@ class ShapeReader:
         before, behind = self._texts[field.index : field.index + 2]
         is_last = not behind.strip() and len(self._texts) == field.index + 2
         return not before.strip(" ") and (is_last or behind.startswith(_DEVICE_OF_TENSOR))
+
+    def _name_of_row(self, field: NumberField) -> str:
+        """The metric that is named before the row of a number: `IoU for class 3: 0.5`; "" without one."""
+        is_behind = self._row is not None and self._row.index == field.index - 1
+        name = self._of_row[1] if is_behind and self._of_row is not None else ""
+        return name if is_metric_name(name) else ""
 
     def _is_no_count(self, field: NumberField) -> bool:
         """Whether a number has the name of what counts, but counts nothing."""

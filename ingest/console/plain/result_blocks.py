@@ -11,6 +11,7 @@ import re
 from typing import Any
 
 from holter.ingest.console.dialect import DialectState, LineResult, LineValues
+from holter.ingest.console.headings.class_measures import with_measure
 from holter.ingest.console.headings.qualified_names import with_values_again
 from holter.ingest.console.headings.subjects_above import labels_below, subject_labels
 from holter.ingest.console.headings.training_sections import end_section, section_labels
@@ -56,6 +57,8 @@ def parse_metric(line: str, state: DialectState) -> LineResult:
 
 def parse_result(line: str, state: DialectState) -> LineResult:
     """The number of a line below a heading, at the heading's step, or of a line of a block of results."""
+    if (row := with_measure(line, state)) != line:
+        return parse_metric(row, state)
     axis = axis_state(state)
     if "heading" in axis:
         return with_values_again(parse_metrics_of_epoch(line, state), axis)
@@ -70,7 +73,9 @@ def parse_result(line: str, state: DialectState) -> LineResult:
     block = _block(state)
     if block.get("is settings") and not is_metric_name(result[0]):
         return None
-    data = axis.get("evaluating", "") or data_of_parts([result[0]], step, axis)
+    evaluating = axis.get("evaluating", "")
+    is_of_training = bool(evaluating) and _is_of_training_data(result[0])
+    data = "" if is_of_training else evaluating or data_of_parts([result[0]], step, axis)
     if data or is_of_evaluation(result[0]):
         step = epoch_evaluated(step, axis)
     elif is_in_opening(axis):
@@ -95,6 +100,12 @@ def _spread(name: str, line: str) -> dict[str, float]:
     found = _DEVIATION.search(line)
     value = None if found is None else value_of(found["value"])
     return {} if value is None else {f"{name} (std)": value}
+
+
+def _is_of_training_data(name: str) -> bool:
+    """Whether a name states that it is of the data of the training: `Average train loss`."""
+    found = DATA_SPLIT.search(name)
+    return found is not None and bool(found[1])
 
 
 def _is_of_data(name: str) -> bool:

@@ -20,6 +20,7 @@ N = range(1, 7)
         "** Running evaluation **\nEM 0.{0}",
         "Evaluating ...\nHit percent {0}4%",
         "  H = 2.{0}",
+        "Total loss 3.{0}",
     ],
 )
 def test_lines_that_recur_between_records_are_read_from_the_first_one_on(tmp_path: Path, line: str) -> None:

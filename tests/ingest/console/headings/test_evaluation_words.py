@@ -41,3 +41,20 @@ def test_a_table_below_its_title_may_have_any_data_of_an_evaluation(tmp_path: Pa
     )
     names = {f"{title}/{data}" for title in ("Loss", "Accuracy") for data in ("train", word)}
     assert steps_of(read_log(tmp_path, text)) == {name: [*N] for name in names}
+
+
+def test_the_data_of_the_training_is_of_no_evaluation_announced_above(tmp_path: Path) -> None:
+    data = "--- Average {data} {name}:   0.{n}\n"
+    rows = "".join(
+        data.format(data=of, name=name, n="{n}")
+        for of in ("train", "valid")
+        for name in ("loss", "avg precision score", "auc")
+    )
+    text = "".join(f"[*] Epoch {n}...\n[*] Evaluating epoch {n}...\n{rows.format(n=n)}" for n in range(1, 5))
+    names = steps_of(read_log(tmp_path, text))
+    assert {name for name in names if "train" in name} == {
+        "Average train loss",
+        "Average train avg precision score",
+        "Average train auc",
+    }
+    assert all(name.startswith("evaluating/") for name in names if "valid" in name)

@@ -37,3 +37,12 @@ def test_rows_are_not_numbered_where_other_lines_count(tmp_path: Path) -> None:
 def test_durations_for_an_epoch_count_none(tmp_path: Path) -> None:
     text = "".join(f"Epoch {n} loss: 2.{n}\ntime for epoch: 3{n}.5\n" for n in range(6))
     assert_steps(tmp_path, text, {"loss": [*range(6)], "time for epoch": [*range(6)]})
+
+
+@pytest.mark.parametrize("total", ["/ all 3", "/ total 3", "of total 3"])
+def test_a_total_may_have_a_word_before_it(total: str, tmp_path: Path) -> None:
+    epochs = (
+        f"\repoch: {n}, [iter: {at} {total}], err_label: 0.{n}{at}, " for n in (0, 1) for at in (1, 2, 3)
+    )
+    run = read_log(tmp_path, "".join(epochs) + "\n")
+    assert steps_of(run) == {name: [1, 2, 3, 4, 5, 6] for name in ("epoch", "err_label")}

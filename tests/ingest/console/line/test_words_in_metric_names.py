@@ -159,3 +159,15 @@ def test_what_counts_may_be_said_to_be_the_current_one(tmp_path: Path, line: str
 def test_punctuation_as_wide_as_a_letter_is_that_of_ascii_in_rows_of_any_names(tmp_path: Path) -> None:
     rows = "".join(f"树：{n} | 深度：{n % 3} | 增益：0.{n}\n" for n in range(1, 9))
     assert {*steps_of(read_log(tmp_path, rows))} == {"深度", "增益"}
+
+
+@pytest.mark.parametrize("name", ["R^2", "R²", "Test R^2", "Val R² score"])
+def test_a_square_of_r_is_a_metric(name: str, tmp_path: Path) -> None:
+    text = "".join(f"Epoch {n} | Train Loss: 0.{n}\n{name}: -0.{n}\n" for n in range(1, 4))
+    assert steps_of(read_log(tmp_path, text)) == {"Train Loss": [1, 2, 3], name: [1, 2, 3]}
+
+
+def test_names_that_state_their_data_are_of_no_data_before_them(tmp_path: Path) -> None:
+    line = "Epoch [{n}/3] | Train Loss: 0.{n} | Val Loss: 1.{n} | Train_PSNR: 2{n}.5 | Val_PSNR: 2{n}.1\n"
+    names = ("Train Loss", "Val Loss", "Train_PSNR", "Val_PSNR")
+    assert_steps(tmp_path, "".join(line.format(n=n) for n in (1, 2, 3)), {name: [1, 2, 3] for name in names})
