@@ -147,7 +147,7 @@ def _training(bar: Bar, state: DialectState) -> list[LineValues]:
     if last is None and bar.version is None:
         state["bar"], state["waiting"] = step, [bar.at, bar.values]
         _is_of_next_epoch(bar, state)
-        note_bar(step, [*bar.values], axis)
+        note_bar(step, [*bar.values], bar.counts, axis)
         return left
     left += _first(bar, state)
     values = bar.values
@@ -164,7 +164,7 @@ def _training(bar: Bar, state: DialectState) -> list[LineValues]:
     else:
         left += _release(state)
         state["bar"] = step
-        note_bar(step, [*values], axis)
+        note_bar(step, [*values], bar.counts, axis)
     if bar.version is not None:  # Lightning draws the next step with the values of the last one first
         state["drawn"] = bar.values
     if _is_of_next_epoch(bar, state):

@@ -90,6 +90,7 @@ def forget_position(state: DialectState) -> None:
         "counted",
         "uncounted",
         "bar",
+        "epoch of bar",
         "laps",
         "begins at",
         "trains on",
@@ -506,9 +507,14 @@ def position(state: DialectState) -> int | None:
     return last_step(state)
 
 
-def note_bar(step: int, names: Sequence[str], state: DialectState) -> None:
-    """Note the step and the names of values of a progress bar: lines of epochs are at its step."""
+def note_bar(step: int, names: Sequence[str], counts: Counts, state: DialectState) -> None:
+    """Note the step of a progress bar, the names of its values and the epoch that it counts, if it does.
+
+    Lines of epochs are at its step.
+    """
     state["bar"] = state["step"] = step
+    if Counter.EPOCH in counts:
+        state["epoch of bar"] = [*counts[Counter.EPOCH]]
     state.pop("heading", None)
     state.pop("ended", None)
     state.pop("begun", None)
