@@ -238,9 +238,15 @@ def _first(bar: Bar, state: DialectState) -> list[LineValues]:
 
 def _note_training(description: str, state: DialectState) -> None:
     """Note the training that the description of a bar names, as a heading does: `Fold 2 Training`."""
-    if description != state.get("described"):
-        state["described"] = description
-        begin_section(description, state)
+    named = _first_cell(description)
+    if named != state.get("described"):
+        state["described"] = named
+        begin_section(named, state)
+
+
+def _first_cell(description: str) -> str:
+    """What a description begins with, if more is behind a bar: `Fold 2` of `Fold 2 | Iter 3 | Loss: 0.5`."""
+    return description.partition("|")[0].strip()
 
 
 def _new_values(
@@ -355,7 +361,7 @@ def _around(bar: Bar, state: DialectState) -> list[LineValues] | None:
     bars.
     """
     _, last, within, _ = state.get("bars") or state.get("epoch bar") or (0, 0, bar.total, None)
-    is_within = bar.is_of_training and bar.description == state.get("described")
+    is_within = bar.is_of_training and _first_cell(bar.description) == state.get("described")
     is_named = bar.split or is_within or bar.version is not None or bar.counts
     if is_named or bar.total == within or "bar" not in state:
         return None

@@ -43,3 +43,12 @@ def test_a_longer_bar_of_the_training_is_no_bar_around_the_one_before(tmp_path: 
     second = "".join("\r" + bar(at, 50, "Training B", f", loss=1.{at}") for at in range(1, 51)) + "\n"
     run = read_log(tmp_path, first + second)
     assert sum(map(len, steps_of(run).values())) == 30 + 50
+
+
+def test_the_fold_of_a_bar_may_have_its_position_and_values_behind_it(tmp_path: Path) -> None:
+    text = "".join(
+        "".join("\r" + bar(at, 9, f"Fold {fold} | Iter {at}/9 | Loss: 1.{at}") for at in range(1, 10)) + "\n"
+        for fold in (1, 2)
+    )
+    steps = [*range(1, 10)]
+    assert_steps(tmp_path, text, {"Loss": steps, "Loss/fold=2": steps})
