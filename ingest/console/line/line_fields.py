@@ -47,6 +47,8 @@ _PAIR = re.compile(r"(?:,\s{0,12}|: | : {1,12})")
 """Between an epoch and a batch in brackets: `[1,  2000] loss: 2.1`, `[1: 20/100] loss`, `[1 :  200] loss`."""
 _NAME_AND_COMMA = re.compile(r"\s*([A-Za-z]\w{0,40}(?: \w{1,20}){0,2}), ?")
 _LOSS_BEHIND = re.compile(r"(?i)[\s,;:|\]-]{1,5}(?:[a-z]{1,10}[ _.-])?loss\b")
+_RATE_BEFORE_LOSS = re.compile(r"(?i)[\s,;:|\]-]{1,5}lr ?[:=]? ?")
+"""A rate between what is counted and its loss: `Epoch: 3 lr: 0.01 Loss: 0.5`."""
 _BATCH_BEHIND = re.compile(r"(?i)[\s,;:|\]-]{1,5}(?:mini-?batch|batch|step|iter(?:ation)?)\W{0,4}$")
 _BRACKETS = re.compile(
     r"(\w{1,60})(?:\[(?=[A-Za-z]|$)|\((?=[A-Za-z_]\w{0,30}=)| \{(?=[A-Za-z][\w./]{0,40} $))|[\])}]"
@@ -86,6 +88,11 @@ _RATE = re.compile(r" ?((?!its?/)[A-Za-z]{2,12}/(?:s|sec|second|step|it|iter))\b
 """A unit behind a number that states what it is: `39616 tok/s`."""
 _SHAPE = re.compile(r"\b(?:torch\.Size|TensorShape|(?i:shapes?)(?: ?[:=])?) ?[(\[]{1,2}$")
 """What is before the sizes of an array: `torch.Size([32, 64])`, `shape: (32, 64)`."""
+_TIME_PER = re.compile(
+    r" ?((?:[mun]?s|secs?|seconds?)/(?:batch|step|epoch|examples?|samples?|images?|imgs?|frames?))\b"
+    r"(?!/| ?[:=])"
+)
+"""The same of a time, which may as well be the name of the next number: `0.481 sec/batch`."""
 _AMOUNT_OF_CELL = re.compile(r"(?:[kKMGB](?= ))? ?([A-Za-z]{1,12}) {1,2}[|│]{1,2} {1,2}")
 """A word behind the number that its cell begins with, and the end of the cell: `| 12M tok | `."""
 _OF = frozenset({"/", "of", "out of", "de", "von", "sur", "di", "из"})
@@ -191,7 +198,7 @@ class _FieldReader:
             opens_pair=opens_pair,
             closes_pair=closes_pair,
             ends_line=total >= 0 and not after.strip() and last + 1 == self._count,
-            precedes_loss=_LOSS_BEHIND.match(after) is not None,
+            precedes_loss=self._precedes_loss(last, after),
             precedes_batch=opens_batches or _BATCH_BEHIND.fullmatch(after) is not None,
             follows_percent=index > 0 and between.strip(" |") == "%",
         )
@@ -227,7 +234,7 @@ class _FieldReader:
         """The name or the unit behind a number; a word right before the next number is the name of that."""
         if (rate := _RATE.match(after)) is not None:
             return rate[1]
-        name = _NAME_AFTER.match(after) or _SHARE_BEHIND.match(after)
+        name = _NAME_AFTER.match(after) or _SHARE_BEHIND.match(after) or _TIME_PER.match(after)
         is_of_next = name is not None and not after[name.end() :].strip() and index + 1 < self._count
         return "" if name is None or is_of_next else name[1]
 
@@ -345,6 +352,12 @@ class _FieldReader:
         is_counter = bool(named.name) and counts(named.name)  # `Loss (epoch 3): 0.5`
         is_part = self._around is not None and not is_counter
         return NumberName("", named.marked, text) if is_part else named
+
+    def _precedes_loss(self, last: int, after: str) -> bool:
+        """Whether a loss is right behind a number and its total, or behind a rate there."""
+        if _RATE_BEFORE_LOSS.fullmatch(after) is not None and last + 2 < self._count:
+            after = self._texts[last + 2]
+        return _LOSS_BEHIND.match(after) is not None
 
     def _opens_batches(self, last: int, after: str) -> bool:
         behind = ["".join(text.split()) for text in self._texts[last + 2 : last + 4]]

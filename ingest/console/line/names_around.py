@@ -15,8 +15,12 @@ _ENCLOSED = re.compile(r" ?\(((?:[A-Za-z]{1,20}:? ){0,3})$")
 _OVER = re.compile(
     r"([A-Za-z][A-Za-z ]{1,40}?) (?:(?:over|of|in|for|across)(?: the)?(?: last| past)?|(?:last|past)) $"
 )
+_TIME_OF = re.compile(
+    r"([A-Za-z ]{0,30}\b[Tt]ime(?: to [a-z]{2,12}|(?= (?:for|per) )))(?: for| per)? (?:the )?(?:last )?$"
+)
+"""What is before how many a time is of: `time to learn 1 sample = 0.5ms`, `Time per 100 steps: 3.2`."""
 _COUNTED_EPISODES = re.compile(
-    r" (?:[a-z]+ )?(?:episodes|games|runs|trials|rollouts|batches|iterations|steps)"
+    r" (?:[a-z]+ )?(?:episodes|games|runs|trials|rollouts|batches|iterations|steps|samples?|examples|images)"
     r"(?:\)?\s?[:=]\s*| (?:is|was):? )$"
 )
 """What is around a number that states over how many a mean is: `Average reward over 100 episodes: 12.3`."""
@@ -66,7 +70,10 @@ def _indexed(named: NumberName, after: str) -> str:
 
 def _name_around(text: str, after: str) -> str | None:
     """The name before the brackets that a number between these texts is in, None if there are none."""
-    if _COUNTED_EPISODES.fullmatch(after) is not None and (over := _OVER.search(text)) is not None:
+    is_counted = _COUNTED_EPISODES.fullmatch(after) is not None
+    if is_counted and (time := _TIME_OF.search(text)) is not None:
+        return time[1].strip()
+    if is_counted and (over := _OVER.search(text)) is not None:
         is_name = is_metric_name(over[1]) or DATA_SPLIT.fullmatch(over[1]) is not None
         return over[1] if is_name else f"{over[1]} over episodes"
     enclosed = _ENCLOSED.search(text) if _CLOSING.match(after) is not None else None

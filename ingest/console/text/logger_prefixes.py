@@ -35,11 +35,15 @@ def _in_brackets(inside: bytes) -> bytes:
 
 
 _SOURCE = (
-    rb"(?:[\w.<>/-]{0,80}?\.py(?:[:,(|]| line | ) ?\d{1,6}+\)?(?::[\w<>.]{1,60}+){0,2}"
+    rb"(?:(?:[A-Za-z]:\\)?[\w.<>/\\-]{0,120}?\.py"
+    rb"(?:(?:[:,(|]| line | ) ?\d{1,6}+\)?(?::[\w<>.]{1,60}+){0,2}| ?\[ ?(?:line)? ?:? ?\d{1,6}+\])"
     rb"|[\w.]{1,80}+:[\w<>.]{1,60}+:\d{1,6}+(?![\w.])"
     rb"|in '[\w.]{1,80}+'(?:\['\w{1,60}+'\])?+ at line \d{1,6}+)"
 )
-"""A file or a function, and a line in it: `train.py:55`, `__main__:main:55`, `in 'a.b'['b'] at line 55`."""
+"""A file or a function, and a line in it: `train.py:55`, `__main__:main:55`, `in 'a.b'['b'] at line 55`.
+
+The path may be one of Windows, and the line in brackets: `D:\\code\\train.py[line:55]`.
+"""
 _DOTTED = (
     rb"(?:[A-Za-z_]\w{0,40}+(?:\.[A-Za-z_]\w{0,40}+){1,6}+(?::\d{1,6}+)?|__main__(?::\d{1,6}+)?|root|main)"
 )

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.ingest.console.dialects.test_progress_bars import bar
 from tests.support.log_runs import assert_steps, read_log, steps_of
+from tests.support.progress_bars import bar
 
 EPOCHS = range(1, 5)
 
