@@ -25,6 +25,7 @@ from holter.ingest.console.plain import lines_above
 from holter.ingest.console.plain.initial_results import initial_values, state_before_training
 from holter.ingest.console.plain.kept_lines import LineAbove
 from holter.ingest.console.search.block_search import BlockSearch, FoundLine, FoundTable
+from holter.ingest.console.steps.announced_steps import follow_epoch
 from holter.ingest.console.steps.evaluation_passes import trained_at
 from holter.ingest.console.steps.first_epoch import FirstEpoch, Record
 from holter.ingest.console.steps.known_steps import known_axis
@@ -238,6 +239,8 @@ class ConsoleReader:
 
     def _read_in_order(self, found: FoundLine, line: CleanLine, parsed: ParsedLines) -> bool:
         """Read a line, and those above that belong to it; whether it is a record or waits for its counter."""
+        if line.labels and not found.kind.job_wide:
+            follow_epoch(self._states.of(()), self._states.of(line.labels))
         if not found.kind.may_be_above:
             return self._read_line(found, line, parsed)
         state = self._states.of(line.labels)

@@ -75,6 +75,12 @@ def _bar(line: str, state: DialectState) -> LineResult:
         return _end_of_epoch(bar, state)
     if (of_epochs := _around(bar, state)) is not None:
         return of_epochs
+    return _of_batches(bar, state)
+
+
+def _of_batches(bar: Bar, state: DialectState) -> list[LineValues]:
+    """The values of a bar that counts batches, of the training or an evaluation."""
+    split = _split_of(bar, state)
     return _evaluation(bar, split, state) if split else _training(bar, state)
 
 
@@ -84,8 +90,7 @@ def _of_client(bar: Bar, state: DialectState) -> list[LineValues]:
     if bar.client not in clients and len(clients) >= _MOST_CLIENTS:
         return []
     own = clients.setdefault(bar.client, {})
-    split = _split_of(bar, own)
-    return _with_client(bar.client, _evaluation(bar, split, own) if split else _training(bar, own))
+    return _with_client(bar.client, _of_batches(bar, own))
 
 
 def _with_client(client: str, found: Sequence[LineValues]) -> list[LineValues]:
@@ -143,7 +148,7 @@ def _training(bar: Bar, state: DialectState) -> list[LineValues]:
     if last is None and bar.version is None:
         state["bar"], state["waiting"] = step, [bar.at, bar.values]
         _is_of_next_epoch(bar, state)
-        note_bar(step, [*bar.values], axis)
+        note_bar(step, [*bar.values], bar.counts, axis)
         return left
     left += _first(bar, state)
     values = bar.values
@@ -160,7 +165,7 @@ def _training(bar: Bar, state: DialectState) -> list[LineValues]:
     else:
         left += _release(state)
         state["bar"] = step
-        note_bar(step, [*values], axis)
+        note_bar(step, [*values], bar.counts, axis)
     if bar.version is not None:  # Lightning draws the next step with the values of the last one first
         state["drawn"] = bar.values
     if _is_of_next_epoch(bar, state):
@@ -234,9 +239,15 @@ def _first(bar: Bar, state: DialectState) -> list[LineValues]:
 
 def _note_training(description: str, state: DialectState) -> None:
     """Note the training that the description of a bar names, as a heading does: `Fold 2 Training`."""
-    if description != state.get("described"):
-        state["described"] = description
-        begin_section(description, state)
+    named = _first_cell(description)
+    if named != state.get("described"):
+        state["described"] = named
+        begin_section(named, state)
+
+
+def _first_cell(description: str) -> str:
+    """What a description begins with, if more is behind a bar: `Fold 2` of `Fold 2 | Iter 3 | Loss: 0.5`."""
+    return description.partition("|")[0].strip()
 
 
 def _new_values(
@@ -347,25 +358,31 @@ def _end_of_epoch(bar: Bar, state: DialectState) -> list[LineValues]:
 def _around(bar: Bar, state: DialectState) -> list[LineValues] | None:
     """The values of a bar that counts epochs, one with each run of the bar within, and does not state it.
 
-    That it does is known when it counts the second one. None for all other bars.
+    That it does is known when it counts the second one: its first values wait for that. None for all other
+    bars.
     """
-    within: int = (state.get("bars") or state.get("epoch bar") or (0, 0, bar.total))[2]
-    is_named = bar.split or bar.is_of_training or bar.version is not None or bar.counts
+    _, last, within, _ = state.get("bars") or state.get("epoch bar") or (0, 0, bar.total, None)
+    is_within = bar.is_of_training and _first_cell(bar.description) == state.get("described")
+    is_named = bar.split or is_within or bar.version is not None or bar.counts
     if is_named or bar.total == within or "bar" not in state:
         return None
     known, total, step = state.setdefault("around", {}), str(bar.total), int(state["bar"])
     if total not in known:
+        if bar.at == 0 and last == within:
+            return []  # drawn again behind the first run of the bar within
         if bar.at == 1 and len(known) < _MOST_AROUND:
             known[total] = [1, step, bar.values]
+            return None if bar.at == bar.total else []
         return None
     at, before, values = known[total]
     if values is None:
         return _end_of_epoch(bar, state)
     if bar.at == at:
-        return None
+        return None if bar.at == bar.total else []
     if bar.at != at + 1 or step - before < within:
         known[total] = [_NOT_AROUND, step, {}]
-        return None
+        first_of_bar = _of_batches(bar._replace(at=at, values=values), state) if values else []
+        return [*first_of_bar, *_of_batches(bar, state)]
     known[total], state["epochs"] = [bar.at, step, None], at
     first = LineValues(before, _means(values, state), labels=labels_of_bar(state), is_late=True)
     return [first, *_end_of_epoch(bar, state)]

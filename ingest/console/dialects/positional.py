@@ -45,8 +45,8 @@ _KALDI = re.compile(
     r"(?: for minibatches \d{1,12}-(?P<step>\d{1,12}))? is (?P<value>[-+.\w]{1,30}) "
 )
 _TUTORIAL = re.compile(
-    r"\b\d{1,5}m \d{1,2}s (?:\(- \d{1,5}m \d{1,2}s\) )?\((\d{1,12}) \d{1,3}%\) "
-    r"(?:[a-z ]{0,30}= )?(?P<loss>[-+.\w]{1,30})(?![^\s/])"
+    r"\b\d{1,5}m \d{1,2}(?:\.\d{1,9})?s (?:\(- \d{1,5}m \d{1,2}s\) )?\((\d{1,12}) \d{1,3}(?:\.\d{1,9})?%\) "
+    r"(?:[a-z ]{0,30}= )?(?P<loss>[-+.\w]{1,30})(?=\]?(?:[\s/]|$))"
 )
 
 
@@ -191,7 +191,7 @@ def _validation(line: str, state: DialectState) -> LineValues | None:
 
 
 def _tutorial(line: str, state: DialectState) -> LineValues | None:
-    """`0m 24s (- 7m 38s) (5000 6%) 3.5270` of PyTorch's tutorials: times, step, loss."""
+    """`0m 24s (- 7m 38s) (5000 6%) 3.5270` of PyTorch's tutorials: times, step, loss; also in brackets."""
     return _values(_TUTORIAL, line)
 
 
@@ -261,7 +261,10 @@ _DARKNET_BYTES = re.compile(rb" avg(?: loss)?, [-+.\w]{1,30} rate, [\d.]{1,30} s
 _REGION_BYTES = re.compile(rb"(?:Region(?: \d{1,4})?|Detection) Avg \(?IOU: ")
 _TACOTRON_BYTES = re.compile(rb"Train loss \d{1,12} [-+.\w]{1,30} Grad Norm ")
 _VALIDATION_BYTES = re.compile(rb"Validation loss \d{1,12}: ")
-_TUTORIAL_BYTES = re.compile(rb"\dm \d{1,2}s (?:\(- \d{1,5}m \d{1,2}s\) )?\(\d{1,12} \d{1,3}%\) [-\d.a-z]")
+_TUTORIAL_BYTES = re.compile(
+    rb"\dm \d{1,2}(?:\.\d{1,9})?s (?:\(- \d{1,5}m \d{1,2}s\) )?"
+    rb"\(\d{1,12} \d{1,3}(?:\.\d{1,9})?%\) [-\d.a-z]"
+)
 _FASTTEXT_BYTES = re.compile(rb"Progress: {1,4}[\d.]{1,8}% {1,4}words/sec/thread: ")
 _KALDI_BYTES = re.compile(
     rb"verage [a-z -]{1,60} for '[\w.-]{1,60}'(?: for minibatches [\d-]{1,30})? is [-\d]"

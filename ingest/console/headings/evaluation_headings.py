@@ -22,7 +22,8 @@ from holter.ingest.console.steps.evaluation_passes import note_heading_again
 from holter.ingest.text_encoding import in_encodings
 
 _NO_HEADING = re.compile(
-    r"(?i)train|done|finish|complete|end(?:ed|s)?\b|sav|load|best|improv|size|sample|skip|no |not |error"
+    r"(?i)train|done|finish|complete|end(?:ed|s)?\b|sav|load|best|improv|better|size|sample|skip|no |not "
+    r"|error"
 )
 _OF_TRAINING = re.compile(
     r"(?i)\W{0,20}(?:on (?:the )?)?train(?:ing)?(?:(?: \w{1,20}){0,2}(?: \([^()\n]{1,30}\))?\W{1,20})?"

@@ -342,6 +342,9 @@ FRAMED_SECTIONS = LineKind(
 def begin_unnamed(axis: DialectState) -> None:
     """Note that the records so far are those of a training without a name, if there are any."""
     last = axis.get("epoch", [axis["step"], -1]) if "step" in axis else None
+    if last is not None and "bar" in axis:  # its step is no epoch
+        stated = axis.get("epoch of bar") or axis.get("headed") or axis.get("announced")
+        last = [stated[0], -1] if stated else last
     if last is None and "has values" in axis and "announced" in axis:
         last = [axis["announced"][0], -1]
     if last is not None:

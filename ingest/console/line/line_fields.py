@@ -86,6 +86,8 @@ _NUMBER_AS_KEY = re.compile(
 """A key of a dictionary that is a number, behind the name of the dictionary or a value: `iou: {0: `."""
 _RATE = re.compile(r" ?((?!its?/)[A-Za-z]{2,12}/(?:s|sec|second|step|it|iter))\b(?!/)")
 """A unit behind a number that states what it is: `39616 tok/s`."""
+_SHAPE = re.compile(r"\b(?:torch\.Size|TensorShape|(?i:shapes?)(?: ?[:=])?) ?[(\[]{1,2}$")
+"""What is before the sizes of an array: `torch.Size([32, 64])`, `shape: (32, 64)`."""
 _TIME_PER = re.compile(
     r" ?((?:[mun]?s|secs?|seconds?)/(?:batch|step|epoch|examples?|samples?|images?|imgs?|frames?))\b"
     r"(?!/| ?[:=])"
@@ -143,6 +145,8 @@ class _FieldReader:
         self._ordinal_end = 0
         """Where the name ends that follows the number before: `第 3 轮`."""
         self._in_pair = False
+        self._in_shape = False
+        """A number is one of the sizes of an array."""
 
     def fields(self) -> Iterator[NumberField]:
         """The fields in their order."""
@@ -158,7 +162,11 @@ class _FieldReader:
             text = text.removesuffix(" of ") + ": "  # `a training loss of 0.5 and`
         named, total, after, is_before_batch = self._name_and_total(index, text)
         last = max(index, total)
-        if is_no_value(self._texts, last, text, after):
+        opened = self._texts[index]
+        self._in_shape = _SHAPE.search(opened) is not None or (
+            self._in_shape and re.search(r"[)\]]", opened) is None
+        )
+        if self._in_shape or is_no_value(self._texts, last, text, after):
             named = named._replace(name="")
         behind = COUNTED_BEHIND_TOTAL.match(after) if total >= 0 and not named.name else None
         named, self._ordinal_end = counted_name(

@@ -158,7 +158,7 @@ def name_before(text: str) -> NumberName:
     if signed is not None and not _names_data(signed[0]):
         return NumberName(signed[0], True, text[: signed.start()])
     bare = (
-        _ARROW.sub("", text.rstrip(" :=#|*\"'"))
+        _ARROW.sub("", text.rstrip(" :=#|*\"'~≈"))
         .removesuffix(" is")
         .rstrip(" ")
         .removesuffix(" was")

@@ -92,6 +92,8 @@ _STATES_REASON = re.compile(r"(?i):? (?:reducing|adjusting) (?:the )?learning ra
 """What is behind an epoch or a step of others than the training: of PyTorch's schedulers, which count epochs
 on their own, and of notes such as `Early stopping at step 0 due to reaching max kl: 0.03`.
 """
+_AMOUNT_AHEAD = re.compile(r"(?i) (?:epochs|steps|iterations|iters)\b")
+"""What is behind an amount of what is counted."""
 _LOADED = re.compile(r"(?i)\b(?:initiali[sz]ed|load(?:ed|ing)|restor(?:ed|ing)|resum(?:e|ed|ing))\b")
 """Words of lines that state which checkpoint was loaded, and repeat what was measured at it."""
 _LIST_OF_KEY = ('": [', "': [")
@@ -187,6 +189,8 @@ class ShapeReader:
             return _SETTINGS  # `Epochs: 25, Iters: 4675` are some, too
         if self._begins_with_number and are_settings_of(self._texts, names_of(self._metrics)):
             return _SETTINGS
+        if self._begins_with_amount and all(map(is_of_model, names_of(self._metrics))):
+            return _SETTINGS  # `50 epochs | patience=20`
         return NO_NUMBERS if self._is_position_of_other() else self._shape()
 
     @property
@@ -194,6 +198,12 @@ class ShapeReader:
         """Whether a number alone in brackets, without a total, is all that looks like a count."""
         is_first = [(each.index, each.total_index) for each in self._counters] == [(0, -1)]
         return is_first and self._texts[0].strip() == "[" and self._texts[1].startswith("]")
+
+    @property
+    def _begins_with_amount(self) -> bool:
+        """Whether a number of epochs or steps is the first in a line, and other numbers follow."""
+        is_first = bool(self._metrics and self._counters) and self._counters[0].index == 0
+        return is_first and _AMOUNT_AHEAD.match(self._texts[1]) is not None
 
     def _skip(self, field: NumberField) -> bool:
         """Note the data that the text before a number is about; whether the number itself is nothing."""

@@ -8,13 +8,16 @@ from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.line.line_counters import Counter
 from holter.ingest.console.steps.epochs_of_headings import end_unnumbered
 from holter.ingest.console.steps.evaluated_parts import end_evaluation, end_parts, is_heading_of_evaluation
-from holter.ingest.console.steps.known_steps import number_of_epoch
+from holter.ingest.console.steps.known_steps import known_axis, number_of_epoch
 from holter.ingest.console.steps.launch_beginnings import note_trained_steps
 from holter.ingest.console.steps.line_counts import Counts, inner_count
 from holter.ingest.console.steps.outer_counts import note_epoch_within
 from holter.ingest.console.steps.round_steps import is_within_outer_step, note_outer_step
 from holter.ingest.console.steps.stated_names import note_names
 from holter.ingest.console.steps.step_axis import step_of_counts
+
+_OWN_POSITIONS = ("epoch", "heading", "bar", "alone", "global")
+"""What is known of the steps of a process whose own lines count them."""
 
 
 def note_epoch(counts: Counts, state: DialectState) -> None:
@@ -39,6 +42,20 @@ def note_epoch(counts: Counts, state: DialectState) -> None:
             state.pop("lines", None)
         state["announced"] = [number, epochs]
         state.setdefault("first announced", number)
+
+
+def follow_epoch(state: DialectState, own: DialectState) -> None:
+    """Note the epoch that a line without a process announced, for one whose lines announce and count none.
+
+    `Epoch 3` above `Rank 0: loss 0.5` and `Rank 1: loss 0.6` is the epoch of both.
+    """
+    announced = known_axis(state).get("announced")
+    axis: DialectState = own.setdefault("plain lines", {})
+    if announced is None or announced == axis.get("followed"):
+        return
+    if axis.get("announced") == axis.get("followed") and axis.keys().isdisjoint(_OWN_POSITIONS):
+        note_epoch({Counter.EPOCH: (int(announced[0]), int(announced[1]))}, axis)
+        axis["followed"] = [*announced]
 
 
 def note_heading(counts: Counts, state: DialectState) -> None:
@@ -81,9 +98,14 @@ def _begin_lines(state: DialectState) -> None:
         line[0] = None
 
 
-def note_bar(step: int, names: Sequence[str], state: DialectState) -> None:
-    """Note the step and the names of values of a progress bar: lines of epochs are at its step."""
+def note_bar(step: int, names: Sequence[str], counts: Counts, state: DialectState) -> None:
+    """Note the step of a progress bar, the names of its values and the epoch that it counts, if it does.
+
+    Lines of epochs are at its step.
+    """
     state["bar"] = state["step"] = step
+    if Counter.EPOCH in counts:
+        state["epoch of bar"] = [*counts[Counter.EPOCH]]
     note_trained_steps((step,), state)
     state.pop("heading", None)
     state.pop("ended", None)

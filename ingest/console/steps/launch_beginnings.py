@@ -42,6 +42,7 @@ _OF_POSITIONS = (
     "names at",
     "names of epochs",
     "means",
+    "epoch of bar",
     "epochs of bars",
     "bars begun",
     "names epochs",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from holter.roles import EVALUATION_WORDS
-from tests.support.log_runs import read_log, steps_of
+from tests.support.log_runs import assert_steps, read_log, steps_of
 
 N = range(1, 5)
 
@@ -58,3 +58,13 @@ def test_the_data_of_the_training_is_of_no_evaluation_announced_above(tmp_path: 
         "Average train auc",
     }
     assert all(name.startswith("evaluating/") for name in names if "valid" in name)
+
+
+def test_a_better_value_of_an_evaluation_is_no_heading_of_one(tmp_path: Path) -> None:
+    text = "".join(
+        f"[Epoch: 1][#steps: {n}0]\n\tTrain Loss: 1.{n} | lr: 0.00{n}\n"
+        + (f"\t Val. Loss: 2.{n}\n\t\t Better Valid Loss! (at least equal)\n" if n % 2 else "")
+        for n in range(1, 7)
+    )
+    steps = [10 * n for n in range(1, 7)]
+    assert_steps(tmp_path, text, {"Train Loss": steps, "lr": steps, "Val. Loss": steps[::2]})

@@ -244,3 +244,8 @@ def test_files_named_by_their_epoch_and_step_are_no_records(tmp_path: Path) -> N
     ]
     steps = [10 * n for n in N]
     assert_steps(tmp_path, "".join(lines), {"epoch": steps, "loss": steps})
+
+
+def test_a_value_may_have_a_sign_of_an_estimate_before_it(tmp_path: Path) -> None:
+    text = "".join(f"step {n}: loss ~ 2.{n}, ppl≈1{n}.5 | acc =~0.{n}4\n" for n in range(1, 6))
+    assert_steps(tmp_path, text, {name: [*range(1, 6)] for name in ("loss", "ppl", "acc")})

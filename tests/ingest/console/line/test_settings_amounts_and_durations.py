@@ -18,6 +18,17 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         ),
         {"loss": [*range(1, 6)], "examples/sec": [*range(1, 6)]},
     ),
+    "a number of epochs and what stops them are settings": (
+        "  50 epochs | patience=20\n" + "".join(f"Epoch {n}/50:\n  loss: 1.{n}\n" for n in range(1, 6)),
+        {"loss": [*range(1, 6)]},
+    ),
+    "sizes of arrays are no metrics": (
+        "".join(
+            f"step: {n}, loss: 1.{n}, x: torch.Size([4, {n}, 8]), y shape: [4, {n}], dt: 0.{n}2\n"
+            for n in range(1, 6)
+        ),
+        {"loss": [*range(1, 6)], "dt": [*range(1, 6)]},
+    ),
     "what stops a training is no metric": (
         "".join(
             f"Epoch {n}\nLoss: 2.{n}\nEarlyStopping counter: {n} out of 5\nPatience: {n}\n"
