@@ -168,6 +168,8 @@ class ShapeReader:
             return _SETTINGS  # `Epochs: 25, Iters: 4675` are some, too
         if self._begins_with_number and are_settings_of(self._texts, names_of(self._metrics)):
             return _SETTINGS
+        if is_amount and self._begins_with_size and not self._measures_more_than_rates():
+            return _SETTINGS  # `train=5120, batch=64, epochs=12`
         return NO_NUMBERS if self._is_position_of_other() else self._shape()
 
     @property
@@ -175,6 +177,16 @@ class ShapeReader:
         """Whether a number alone in brackets, without a total, is all that looks like a count."""
         is_first = [(each.index, each.total_index) for each in self._counters] == [(0, -1)]
         return is_first and self._texts[0].strip() == "[" and self._texts[1].startswith("]")
+
+    @property
+    def _begins_with_size(self) -> bool:
+        """Whether what looks like a count first, samples aside, is a batch without a total: it may be a size."""
+        first = next((each for each in self._counters if each.counter is not Counter.OTHER), None)
+        return first is not None and first.counter is Counter.BATCH and first.total_index < 0
+
+    def _measures_more_than_rates(self) -> bool:
+        """Whether a name is known as that of a metric, and not as that of a setting."""
+        return any(is_metric_name(name) and not is_setting(name) for name in names_of(self._metrics))
 
     def _skip(self, field: NumberField) -> bool:
         """Note the data that the text before a number is about; whether the number itself is nothing."""
@@ -433,15 +445,14 @@ class ShapeReader:
         if counters == [self._unnamed] and has_share(counters[0].total_index, texts) and "[" in texts[0]:
             counters[0] = replace(counters[0], counter=Counter.BATCH)  # `[3200/60000 (5%)]`, of the data
 
-    def _is_record(self, names: list[str], *, measures: bool) -> bool:
+    def _is_record(self, *, measures: bool) -> bool:
         """Whether the line has metrics at a position; `measures`: they are known to be metrics."""
         counters, metrics = self._counters, self._metrics
         marked = self._marked if self._is_stated else 0
         is_report = _is_report(counters, metrics, marked=marked, is_stated=self._is_stated)
         is_record = bool(counters) and bool(metrics) and (measures or is_report)
-        if [(each.counter, each.total_index) for each in counters] == [(Counter.BATCH, -1)]:
-            # `15000 iters, batch 64, lr 0.0002` are settings
-            is_record &= any(is_metric_name(name) and not is_setting(name) for name in names)
+        if len(counters) == 1 and self._begins_with_size:
+            is_record &= self._measures_more_than_rates()  # `15000 iters, batch 64, lr 0.0002` are settings
         return is_record
 
     def _may_recur(self, names: list[str]) -> bool:
@@ -474,7 +485,7 @@ class ShapeReader:
             self._split = data_behind(texts[-1], is_heading=bool(counters) and not names)
         split = "" if self._split == "train" else self._split
         measures = self._is_known or (bool(split) and not has_settings(names))
-        is_record = self._is_record(names, measures=measures)
+        is_record = self._is_record(measures=measures)
         has_means = not counters and bool(names) and (bool(split) or is_summary(texts[0], names[0]))
         about = subject_of(texts) if names or counters else None
         metrics = self._metrics_about(split, about)

@@ -315,6 +315,8 @@ def test_lists_with_many_words_as_values_are_settings(tmp_path: Path, settings: 
         "Epochs: 3, Learning Rate: 0.005, Samples/Epoch: 1000",
         "learning_rate:1e-05,epoch:3,batch_size:32,weight_decay:0.1",
         "amp=True, batch=8, box=7.5, cfg=None, epochs=9, imgsz=640, iou=0.7, lr0=0.01, layers=8",
+        "Training: 4800 rows, Val: 600 rows, batch=32, epochs=3, device=cpu",
+        "[setup] samples=4800 batch=32 epochs=3",
     ],
 )
 def test_lines_of_settings_have_no_step(tmp_path: Path, settings: str) -> None:
