@@ -46,11 +46,14 @@ _BRACKETS = tuple("[](){}")
 _BRACKETS_BEHIND_SIGN = re.compile(r"(?<=[:=])[ \t]{0,4}[\])}]{1,3}[\[({]{0,2}$")
 """Brackets that nothing has opened: `acc: ][93.0]`."""
 _SUFFIX = re.compile(
-    r"(?: ?\((?:[^\W\d]|[%\u00b5\u00b0])(?:\w|[/ .+-]){0,23}(?:=\d{1,4})?\)| \(\d{1,3}(?:\.\d{1,4})?%\)"
+    r"(?: {0,12}\((?:[^\W\d]|[%\u00b5\u00b0])(?:\w|[/ .+-]){0,23}(?:=\d{1,4})?\)| \(\d{1,3}(?:\.\d{1,4})?%\)"
     r"| ?\(0?\.\d{1,2}:0?\.\d{1,2}\)"
     r"|(?<=\w) \[(?:[^\W\d]|[%/\u00b5\u00b0 ]){1,12}\]|(?<=\w)\[%\])$"
 )
-"""A unit or the like behind a name: `loss (MSE)`, `acc [%]`, `accuracy (Top-1)`, `mAP (0.5:0.95)`."""
+"""A unit or the like behind a name: `loss (MSE)`, `acc [%]`, `accuracy (Top-1)`, `mAP (0.5:0.95)`.
+
+Blanks may align it with those above and below: `Recall     (benign)`.
+"""
 _OTHER_BRACKETS = re.compile(r"(?<=\w) ?[\[{]([A-Za-z]{2,12})[\]}]$")
 """A word in other brackets, which may be that of data: `loss[train]`, `acc {val}`."""
 _EPOCH = re.compile(r"(?:^| )[eE]$")
@@ -236,7 +239,8 @@ def _split_suffix(name: str) -> tuple[str, str]:
     match = _SUFFIX.search(name)
     if match is None or len(name) - len(match[0]) == 0:
         return "", name
-    return match[0], name[: match.start()]
+    blank = " " if match[0].startswith(" ") else ""
+    return blank + match[0].lstrip(" "), name[: match.start()]
 
 
 def _is_stop_word(word: str) -> bool:

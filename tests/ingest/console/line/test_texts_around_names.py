@@ -53,6 +53,13 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
 }
 
 
+def test_blanks_may_align_what_is_in_brackets_behind_names(tmp_path: Path) -> None:
+    text = "".join(f"Epoch {n} | loss: 0.{n}\n" for n in range(1, 4))
+    text += "[ Test set ]\n  Specificity (sick) : 0.81\n  Recall      (sick) : 0.82\n  F1          (sick) : 0.83\n"
+    results = {"test/Specificity (sick)", "test/Recall (sick)", "test/F1 (sick)"}
+    assert {*steps_of(read_log(tmp_path, text))} == {"loss", *results}
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_names_are_without_the_texts_around_them(case: str, tmp_path: Path) -> None:
     assert_steps(tmp_path, *CASES[case])
