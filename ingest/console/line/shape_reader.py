@@ -44,7 +44,7 @@ from holter.ingest.console.line.line_counters import (
 )
 from holter.ingest.console.line.line_data import data_ahead, data_before, data_behind, is_summary
 from holter.ingest.console.line.line_fields import number_fields
-from holter.ingest.console.line.line_metrics import LineMetrics, is_named_as_time, names_of
+from holter.ingest.console.line.line_metrics import LineMetrics, names_of
 from holter.ingest.console.line.line_settings import (
     are_settings_of,
     has_settings,
@@ -426,7 +426,7 @@ class ShapeReader:
         # `Epoch 3, train = 0.5, val = 0.6`
         is_clear = (self._is_stated and field.marked) or (bool(self._counters) and field.clean)
         self._is_known |= is_metric_name(name) or (is_clear and _is_of_data(field))
-        self._marked += field.marked and not is_named_as_time(name)
+        self._marked += field.marked
         self._listed += field.before.rstrip().endswith(",")
 
     def _is_position_of_other(self) -> bool:
