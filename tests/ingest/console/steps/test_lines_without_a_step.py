@@ -130,3 +130,20 @@ def test_epochs_are_as_long_as_lines_that_count_on_say(tmp_path: Path, length: i
         for step in at
     )
     assert steps_of(read_log(tmp_path, text))["G"] == [*at]
+
+
+def test_many_lines_behind_all_steps_in_their_words_are_steps(tmp_path: Path) -> None:
+    launch = "Adam\n" + "".join(f"Step: {n}0, loss: 2.{n}01, mu: 0.{n}\n" for n in range(6))
+    launch += "L-BFGS\n" + "".join(f"loss: 1.{n}02, mu: 0.5{n}\n" for n in range(20))
+    first = [*range(0, 60, 10), *range(51, 63)]  # the first eight may be of processes
+    assert steps_of(read_log(tmp_path, launch))["loss"] == first
+    run = read_log(tmp_path, launch * 2)
+    assert run.attempts == 2
+    assert steps_of(run)["loss"] == [*first, *range(0, 60, 10), *range(51, 71)]
+
+
+def test_lines_of_processes_below_each_step_are_no_steps(tmp_path: Path) -> None:
+    text = "".join(
+        f"step {n}, loss: 2.{n}\n" + "".join(f"loss: 2.{n}{rank:02}\n" for rank in range(16)) for n in N
+    )
+    assert steps_of(read_log(tmp_path, text))["loss"] == [*N]
