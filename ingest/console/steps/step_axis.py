@@ -38,6 +38,7 @@ from holter.ingest.console.steps.round_steps import (
 from holter.ingest.console.steps.stated_names import note_names
 from holter.ingest.console.steps.step_without_epoch import (
     is_number_of_pass,
+    note_epoch_over,
     note_step_without_epoch,
     passes_before,
     step_without_epoch,
@@ -567,6 +568,7 @@ def _step_of_epoch(number: int, epochs: int, state: DialectState, kind: str) -> 
         note_end(number, step, state)
         return step
     end_epoch(number, state)
+    note_epoch_over(number, epochs, state)
     if "bar" in state and not is_in_round(state):
         end_epoch_of_bars(number, epochs, state)
     step, ended = int(state["step"]), state.setdefault("ended", number)
