@@ -6,7 +6,6 @@ from typing import TypedDict
 
 from holter.ingest.console.dialect import DialectState
 
-
 _OVER = "all over"
 """That the last line of an epoch is that of the last one of all."""
 

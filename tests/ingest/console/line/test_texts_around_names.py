@@ -53,6 +53,15 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
 }
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["part accuracy (IoU=0.7)", "F1 (thresh=0.45)", "recall (k = 10)", "mAP (IoU@0.5)", "box IoU (BEV/3D)"],
+)
+def test_how_a_metric_is_measured_is_in_its_name(tmp_path: Path, name: str) -> None:
+    text = "".join(f"Epoch {n}, loss: 0.9{n}\n{name}: 0.{n}1\n" for n in N)
+    assert steps_of(read_log(tmp_path, text)) == {"loss": EPOCHS, name: EPOCHS}
+
+
 def test_blanks_may_align_what_is_in_brackets_behind_names(tmp_path: Path) -> None:
     text = "".join(f"Epoch {n} | loss: 0.{n}\n" for n in range(1, 4))
     text += "[ Test set ]\n  Specificity (sick) : 0.81\n  Recall      (sick) : 0.82\n  F1          (sick) : 0.83\n"

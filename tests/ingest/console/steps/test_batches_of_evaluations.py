@@ -291,7 +291,9 @@ def _passes_of_epochs(epochs: int) -> str:
     )
 
 
-def test_passes_with_other_names_and_another_total_below_an_epoch_are_of_an_evaluation(tmp_path: Path) -> None:
+def test_passes_with_other_names_and_another_total_below_an_epoch_are_evaluations(
+    tmp_path: Path,
+) -> None:
     run = read_log(tmp_path, _passes_of_epochs(3))
     steps = steps_of(run)
     assert run.attempts == 1
