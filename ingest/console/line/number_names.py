@@ -191,7 +191,7 @@ def name_before(text: str) -> NumberName:
         if match.end() != begin and bare[match.end() : begin].strip(" "):
             break  # something else is between the words
         is_data = SHORT_DATA.fullmatch(word) is not None and not bare[cut : match.start()].strip()
-        if word in LEVELS or (words and not is_data and _is_end_of_sentence(word)):
+        if word in LEVELS or (words and not is_data and _is_end_of_sentence(word, words[0])):
             break  # the end of a sentence, and no short form such as `Val.`
         if words and _FILE.search(word) is not None:
             break  # the value of another name: `image: cat.jpg iter: 10`
@@ -264,11 +264,17 @@ def counts(name: str) -> bool:
     return any(word in words for words in (STEPS, BATCHES, EPOCHS, OTHERS))
 
 
-def _is_end_of_sentence(word: str) -> bool:
-    """Whether a word ends with a full stop, and is no short form such as `Val.` or `Event@Avg.`."""
+def _is_end_of_sentence(word: str, behind: str) -> bool:
+    """Whether a word ends with a full stop, and is no short form such as `Val.` or `Event@Avg.`.
+
+    One in capitals before a word that counts is none, if that has no capitals: `on data METR-LA. Iter: 50`.
+    """
     if word.lower() == "done." or word in _UNITS_AT_END:
         return True
-    return word.endswith(".") and len(re.split("[@-]", word)[-1]) > _LONGEST_SHORT_FORM
+    last = re.split("[@-]", word)[-1]
+    if last.isupper() and not behind.isupper() and counts(behind):
+        return word.endswith(".")
+    return word.endswith(".") and len(last) > _LONGEST_SHORT_FORM
 
 
 def _end_of_last(text: str, sign: str) -> int:

@@ -180,7 +180,7 @@ class ShapeReader:
 
     @property
     def _begins_with_size(self) -> bool:
-        """Whether what looks like a count first, samples aside, is a batch without a total: it may be a size."""
+        """Whether a batch without a total looks like the first count, but for samples: it may be its size."""
         first = next((each for each in self._counters if each.counter is not Counter.OTHER), None)
         return first is not None and first.counter is Counter.BATCH and first.total_index < 0
 
