@@ -44,7 +44,7 @@ from holter.ingest.console.line.line_counters import (
 )
 from holter.ingest.console.line.line_data import data_ahead, data_before, data_behind, is_summary
 from holter.ingest.console.line.line_fields import number_fields
-from holter.ingest.console.line.line_metrics import LineMetrics, names_of
+from holter.ingest.console.line.line_metrics import LineMetrics, is_named_as_time, names_of
 from holter.ingest.console.line.line_settings import (
     are_settings_of,
     has_settings,
@@ -144,7 +144,9 @@ class ShapeReader:
         self._is_known = False
         """A metric is known, or the line states clearly that it is one."""
         self._marked = 0
-        """Metrics with a sign between name and number."""
+        """Metrics with a sign between name and number, but for times."""
+        self._timed = 0
+        """Times with one."""
         self._listed = 0
         """Metrics behind a comma, with nothing but the name between it and the number."""
         self._amounts = 0
@@ -426,7 +428,8 @@ class ShapeReader:
         # `Epoch 3, train = 0.5, val = 0.6`
         is_clear = (self._is_stated and field.marked) or (bool(self._counters) and field.clean)
         self._is_known |= is_metric_name(name) or (is_clear and _is_of_data(field))
-        self._marked += field.marked
+        self._marked += field.marked and not is_named_as_time(name)
+        self._timed += field.marked and is_named_as_time(name)
         self._listed += field.before.rstrip().endswith(",")
 
     def _is_position_of_other(self) -> bool:
@@ -458,7 +461,7 @@ class ShapeReader:
     def _may_recur(self, names: list[str]) -> bool:
         """Whether the line begins with what it counts, and has signs before its numbers, no settings."""
         # `Updates 3, num timesteps 6400, FPS 81`
-        is_named = self._marked > 0 or (len(self._counters) > 1 and self._listed > 0)
+        is_named = self._marked + self._timed > 0 or (len(self._counters) > 1 and self._listed > 0)
         may_recur = self._is_stated and is_named and not has_settings(names) and not self._states_amount()
         return may_recur and not all(map(is_of_model, names))  # `Step / patience: 30 / 0` is a heading
 

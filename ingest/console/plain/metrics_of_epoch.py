@@ -184,6 +184,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     if is_one and not evaluating and _repeats_step(shape, axis):
         note_row_behind(template, int(step), axis, counts_alone=has_steps_alone(axis))
     note_place(axis)
+    axis["measured"] = True
     named = step_of_best(named_best(line), axis) if naming.is_best else None
     if named is None:
         named = best_step_above(values, axis)

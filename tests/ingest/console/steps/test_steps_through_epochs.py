@@ -81,7 +81,6 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             "Train MAPE": [0, 50, 100, 101, 151, 201],
             "epoch/Train Loss": [100, 201],
             "Valid Loss": [100, 201],
-            "Inference Time": [100, 201],
         },
     ),
     "steps that begin anew with each episode": (
