@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from functools import lru_cache
 
+from holter.speed_names import DURATIONS, RATES, TIME_UNIT, TIMES_OF_STEPS
 from holter.translated_words import in_english
 from holter.types import SeriesKey
 
@@ -23,6 +24,7 @@ class Role(StrEnum):
     KL = "kl"
     THROUGHPUT = "throughput"
     STEP_TIME = "step_time"
+    DURATION = "duration"
     MFU = "mfu"
     GRAD_NORM = "grad_norm"
     LEARNING_RATE = "learning_rate"
@@ -50,6 +52,7 @@ ROLE_TITLES: Mapping[Role, str] = {
     Role.GRAD_NORM: "Gradient norm",
     Role.LEARNING_RATE: "Learning rate",
     Role.STEP_TIME: "Step time",
+    Role.DURATION: "Duration",
     Role.MFU: "MFU",
     Role.EVAL_LOSS: "Evaluation loss",
     Role.DATASET_LOSS: "Loss by dataset",
@@ -80,9 +83,6 @@ EVALUATION_WORDS = (
 
 # Patterns of the full name after any folders ("train/", "Train loss/"), as `_normalize` returns it: in lower
 # case, spaces and dashes as one underscore. The first role with a match wins.
-_RATE = r"(_per_|/)(s|sec|second)(ond)?"
-_EACH = r"(_per_|/)(gpu|device)"
-_UNIT = r"(_?(in_)?[(\[]?(ns|us|ms|s|secs?|seconds?|milliseconds?|microseconds?|minutes?)[)\]]?)?"
 _EVALUATION = rf"({'|'.join(EVALUATION_WORDS)}|held_out)"
 _NAMES: tuple[tuple[Role, tuple[str, ...]], ...] = (
     # Megatron logs its curves again over samples, tokens and FLOPs: the same curve on other axes
@@ -101,30 +101,13 @@ _NAMES: tuple[tuple[Role, tuple[str, ...]], ...] = (
     (Role.GRAD_NORM, (r"(total_|global_)?(grad|gradient)_?norm(_step)?", r"gnorm", r"norm/grad")),
     (Role.LEARNING_RATE, (r"(lr|learning_?rate)(_\w+)?(/.*)?",)),
     (Role.MFU, (r"(mfu|hfu|model_flops_utili[sz]ation)(\(%\))?",)),
-    (
-        Role.THROUGHPUT,
-        (
-            rf"(\w*_)?(tokens?|tok|samples|steps|batches){_RATE}({_EACH})?",
-            r"tokens/train_per_sec_per_gpu",
-            rf"(\w*_)?tflops?({_RATE})?({_EACH})?({_RATE})?",
-            r"per_device_tflops_per_sec",
-            r"throughput(\(tps\)|_per_gpu.*)?",
-            r"train_speed.*",
-            r"tps|wps|it/s",
-        ),
-    ),
-    (
-        Role.STEP_TIME,
-        (
-            rf"(train_)?(step|iter|iteration)_?(time|timing|duration){_UNIT}",
-            r"elapsed_time_per_iteration.*",
-            rf"time_per_(step|iter|iteration){_UNIT}|sec(ond)?s_per_step|step_avg|dt{_UNIT}",
-        ),
-    ),
-    (Role.COMPUTE_TIME, (rf"(compute|forward_backward|fwd_bwd)_(time|duration){_UNIT}",)),
+    (Role.THROUGHPUT, RATES),
+    (Role.STEP_TIME, TIMES_OF_STEPS),
+    (Role.DURATION, DURATIONS),
+    (Role.COMPUTE_TIME, (rf"(compute|forward_backward|fwd_bwd)_(time|duration){TIME_UNIT}",)),
     (
         Role.COLLECTIVE_TIME,
-        (rf"(collective|comm|communication|nccl|allreduce|all_reduce)_(time|duration){_UNIT}",),
+        (rf"(collective|comm|communication|nccl|allreduce|all_reduce)_(time|duration){TIME_UNIT}",),
     ),
     (Role.MIXTURE, (r"mix(ture)?/.+",)),
     (Role.BATCH_SIZE, (r"(global_)?batch_?size",)),

@@ -18,6 +18,7 @@ from holter.roles import EVALUATION_WORDS, Role, role_of, words_of
 from holter.types import Finding, FloatArray, Kind, RunData, Series, SeriesKey, Severity
 
 _EVALUATIONS = frozenset(EVALUATION_WORDS)
+_TIMES = (Role.OTHER, Role.STEP_TIME, Role.DURATION)
 _DURATION = re.compile(
     r"(.*[/_.-])?(run|elapsed_?)?(time|duration)([/_( ]*(s|secs?|seconds?|ms)\)?)?", re.IGNORECASE
 )
@@ -151,5 +152,5 @@ def evaluation_speeds(run: RunData) -> list[Series]:
         if is_of_evaluation(key) and not any(name == "rank" for name, _ in key.labels)
     ]
     rates = [key for key in keys if is_rate(key)]
-    durations = [key for key in keys if role_of(key) is Role.OTHER and _DURATION.fullmatch(key.metric)]
+    durations = [key for key in keys if role_of(key) in _TIMES and _DURATION.fullmatch(key.metric)]
     return [run.series[key] for key in rates or durations]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from math import exp, log
+from dataclasses import dataclass, field, replace
+from math import ceil, exp, log
 from typing import ClassVar
 
 import numpy as np
@@ -22,6 +23,7 @@ from holter.detectors.positions import (
 )
 from holter.detectors.thresholds import Thresholds
 from holter.detectors.throughput.block_medians import BlockCursor, BlockPoints, MedianBlock, cut_into_blocks
+from holter.detectors.throughput.durations import is_duration_of_rows, seconds_of_step
 from holter.detectors.throughput.established_level import UNKNOWN_STEPS, LevelShift, LevelShiftThresholds
 from holter.detectors.throughput.evaluation_speed import is_of_evaluation
 from holter.detectors.throughput.level_shift import LevelShiftScan
@@ -36,7 +38,8 @@ from holter.detectors.throughput.work_per_step import (
 from holter.roles import Role, role_of
 from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Series, Severity
 
-_ROLES = (Role.THROUGHPUT, Role.MFU, Role.STEP_TIME)
+_TIMES = (Role.STEP_TIME, Role.DURATION)
+_ROLES = (Role.THROUGHPUT, Role.MFU, *_TIMES)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +76,9 @@ class ThroughputThresholds(Thresholds):
     neighbours on a shared cluster come and go."""
     warm_up_steps: int = 10
     """Steps at the beginning of each attempt that are left out."""
+    longest_step: float = 6.0
+    """Seconds. Where steps take longer, as epochs do, limits in steps are so many times these: half an hour
+    establishes a level, and ten steps of warm-up are a minute."""
     max_confidence: float = 0.99
     """Confidence. The most that is stated."""
     base_confidence: float = 0.6
@@ -81,6 +87,20 @@ class ThroughputThresholds(Thresholds):
     """Confidence added per noise of the rise."""
     noise_floor: float = 1e-3
     """Logarithm. Noise is not taken to be lower when confidence is computed."""
+
+    def for_steps_of(self, seconds: float) -> ThroughputThresholds:
+        """The limits for steps that take so long."""
+        if not seconds > self.longest_step:
+            return self
+        share = self.longest_step / seconds
+        established = ceil(self.level.established_steps * share)
+        return replace(
+            self,
+            level=replace(self.level, established_steps=established),
+            short_steps=ceil(self.short_steps * share),
+            beginning_steps=ceil(self.beginning_steps * share),
+            warm_up_steps=ceil(self.warm_up_steps * share),
+        )
 
 
 _SEARCH_ROWS = 64
@@ -103,7 +123,10 @@ class ThroughputRegressionDetector:
         return _one_per_event(findings)
 
     def _in_series(self, series: Series, run: RunData, context: DetectorContext) -> Iterator[Finding]:
-        limits = self.thresholds
+        seconds = seconds_of_step(series)
+        if seconds is None:
+            return
+        limits = self.thresholds.for_steps_of(seconds)
         sources = work_series(run, limits.work)
         regimes = [find_work_regimes(source, context.state, limits.work) for source in sources]
         both = [series, *(source for source in sources if source is not series)]
@@ -178,7 +201,7 @@ def _is_usable(value: FloatArray) -> NDArray[np.bool_]:
 
 def _costs(series: Series, rows: IntArray) -> FloatArray:
     """The logarithm of the time per step: shares of throughput and of time become the same number."""
-    sign = 1.0 if role_of(series.key) is Role.STEP_TIME else -1.0
+    sign = 1.0 if role_of(series.key) in _TIMES else -1.0
     return np.asarray(np.log(series.value[rows]) * sign)
 
 
@@ -192,15 +215,17 @@ def _points(series: Series, block: MedianBlock) -> tuple[list[RowPosition], Floa
 
 
 def run_speed_series(run: RunData) -> list[Series]:
-    """The series of the speed of the run, without those of single ranks and of evaluations."""
-    chosen = [
-        (_ROLES.index(role), key)
-        for key in run.series
-        if (role := role_of(key)) in _ROLES
-        and not any(name == "rank" for name, _ in key.labels)
-        and not is_of_evaluation(key)
-    ]
-    return [run.series[key] for _, key in sorted(chosen)]
+    """The series of the speed of the run, without those of single ranks and of evaluations.
+
+    What a duration is of is open: it counts where no other series states the speed.
+    """
+    by_role: defaultdict[Role, list[Series]] = defaultdict(list)
+    for key in sorted(run.series):
+        role = role_of(key)
+        if role in _ROLES and not any(name == "rank" for name, _ in key.labels) and not is_of_evaluation(key):
+            by_role[role].append(run.series[key])
+    stated = [series for role in _ROLES[:-1] for series in by_role[role]]
+    return stated or [series for series in by_role[Role.DURATION] if is_duration_of_rows(series)]
 
 
 def _number_segments(
@@ -247,7 +272,7 @@ def _times_before(shift: LevelShift, earlier: Sequence[LevelShift], limits: Thro
 def _finding(
     series: Series, shift: LevelShift, limits: ThroughputThresholds, *, times_before: int = 0
 ) -> Finding:
-    higher_is_better = role_of(series.key) is not Role.STEP_TIME
+    higher_is_better = role_of(series.key) not in _TIMES
     start, resumed = _from_attempt_start(series, shift.start, limits.warm_up_steps)
     # spells on top of a slow-down are no part of what it costs
     held = shift.held if shift.held > 0 else shift.rise

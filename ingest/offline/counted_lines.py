@@ -159,7 +159,7 @@ def _steps(texts: Texts, columns: Sequence[Sequence[str]], index: int, *, is_nam
 def _total_behind(texts: Texts, columns: Sequence[Sequence[str]], index: int) -> int:
     """The total of what a column counts, `100 / 320`; 0 without one."""
     totals = {*columns[index + 1]} if texts[index + 1].strip() == "/" else ()
-    return int(total) if len(totals) == 1 and (total := next(iter(totals))).isdecimal() else 0
+    return int(next(iter(totals))) if len(totals) == 1 and are_counts([*totals]) else 0
 
 
 def counts_with_repeats(columns: Sequence[Sequence[str]], index: int) -> bool:
@@ -216,11 +216,15 @@ def is_share(texts: Texts, columns: Sequence[Sequence[str]], chosen: Sequence[in
     number, total = columns[chosen[0]], columns[-1]
     is_divided = texts[-2].strip() == "/" and texts[chosen[0]].strip() == ":"
     return (
-        is_divided and len(set(total)) == 1 and are_counts(number) and max(map(int, number)) <= int(total[0])
+        is_divided
+        and len(set(total)) == 1
+        and are_counts([*number, *total])
+        and max(map(int, number)) <= int(total[0])
     )
 
 
 def are_counts(column: Sequence[str]) -> bool:
+    """Whether these are whole numbers of less than 16 digits, as steps, epochs and totals have."""
     return all(number.isdecimal() and len(number) < 16 for number in column)
 
 

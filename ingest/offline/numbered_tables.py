@@ -14,6 +14,7 @@ from holter.ingest.metric_names import is_metric_name
 from holter.ingest.offline.bare_rows import BETWEEN_COLUMNS
 from holter.ingest.offline.counted_lines import (
     Cells,
+    are_counts,
     counts_evenly,
     counts_with_repeats,
     is_number,
@@ -165,7 +166,7 @@ def _counted_columns(rows: Cells, name: str, stated: Sequence[str]) -> Cells:
     after a file with the name of a metric.
     """
     rows = [[*map(_whole, row[:LEAST_COLUMNS]), *row[LEAST_COLUMNS:]] for row in rows]
-    if len(rows[0]) < LEAST_COLUMNS or not all(row[0].isdecimal() for row in rows):
+    if len(rows[0]) < LEAST_COLUMNS or not are_counts([row[0] for row in rows]):
         return []
     if stated and len(stated) != len(rows[0]):
         return []  # a name may have several words
@@ -180,7 +181,7 @@ def _counted_columns(rows: Cells, name: str, stated: Sequence[str]) -> Cells:
         return [["step", *([name] if is_named else names[1:])], *rows]
     if len(names) == LEAST_COLUMNS and not stated and are_measured([row[1:] for row in rows]):
         return _rows_of_counts(rows, name if is_named else names[1])
-    if len(names) <= LEAST_COLUMNS or not all(row[1].isdecimal() for row in rows):
+    if len(names) <= LEAST_COLUMNS or not are_counts([row[1] for row in rows]):
         return []
     steps = steps_within([(int(row[0]), int(row[1])) for row in rows])
     if not steps:

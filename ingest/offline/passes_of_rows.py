@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from holter.ingest.console.launches.opening_lines import is_about_set_up
 from holter.ingest.console.line.line_tokens import split_numbers
-from holter.ingest.offline.counted_lines import Cells
+from holter.ingest.offline.counted_lines import Cells, are_counts
 
 _LEAST_PASSES = 3
 _LEAST_OF_SET_UP = 3
@@ -27,7 +27,7 @@ def through_passes(table: Cells, lines: Sequence[str]) -> Cells:
     if not table or table[0][0] != "step" or not _is_one_launch(lines):
         return table
     header, *rows = table
-    if not all(row[0].isdecimal() for row in rows):
+    if not are_counts([row[0] for row in rows]):
         return table
     steps = [int(row[0]) for row in rows]
     begins = [0, *(at for at, (last, now) in enumerate(pairwise(steps), 1) if now < last)]

@@ -105,3 +105,8 @@ def test_many_rows_of_each_count_are_counted_within_it(
     points = {key.metric: series.step.tolist() for key, series in run.data.series.items() if not key.labels}
     assert {name: len(steps) for name, steps in points.items()} == expected
     assert rows == 3 or points["column 2"] == [*range(280)]
+
+
+def test_columns_of_more_digits_than_any_step_are_no_counts(tmp_path: Path) -> None:
+    rows = [f"{epoch} {batch}{'1' * 5_000} 0.{epoch}{batch}5" for epoch in N for batch in N]
+    assert steps_of(read_log(tmp_path, "\n".join(rows) + "\n", "loss.txt"))["loss_3"] == [*range(9)]
