@@ -37,6 +37,7 @@ from holter.ingest.console.steps.round_steps import (
 )
 from holter.ingest.console.steps.stated_names import note_names
 from holter.ingest.console.steps.step_without_epoch import (
+    forget_passes,
     is_number_of_pass,
     note_epoch_over,
     note_step_without_epoch,
@@ -91,7 +92,6 @@ def forget_position(state: DialectState) -> None:
         "counted",
         "uncounted",
         "bar",
-        "laps",
         "begins at",
         "trains on",
         "given",
@@ -123,6 +123,7 @@ def forget_position(state: DialectState) -> None:
         state[name] = dict.fromkeys(state[name])
     note_left(state)
     forget_unit(state)
+    forget_passes(state)
     forget_round(state)
     forget_outer_count(state)
     forget_rows(state)
