@@ -34,7 +34,6 @@ from holter.ingest.console.line.line_metrics import is_named_as_time
 from holter.ingest.console.line.line_shapes import LineShape, measured_values
 from holter.ingest.console.line.line_tokens import split_numbers, value_of
 from holter.ingest.console.line.settings_in_objects import as_read
-from holter.ingest.console.plain.first_records import forget_first_record, repeats_first_record
 from holter.ingest.console.search.nested_keys import forget_keys
 from holter.ingest.console.steps.evaluated_parts import (
     end_evaluation,
@@ -144,10 +143,7 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
         if not is_stage(line, shape, axis):
             note_line(shape, counts, axis)
         return _recurring(line, shape, numbers, counts, axis) if shape.may_recur else None
-    record = _record(line, shape, numbers, counts, fraction, axis)
-    if record is not None and repeats_first_record(line, record, axis):
-        return None
-    return record
+    return _record(line, shape, numbers, counts, fraction, axis)
 
 
 def _record(
@@ -320,7 +316,6 @@ def begin_launch(state: DialectState) -> None:
     """Forget the position of the launch before."""
     if "plain lines" in state:
         forget_position(state["plain lines"])
-        forget_first_record(state["plain lines"])
 
 
 def may_begin(state: DialectState) -> None:

@@ -405,15 +405,3 @@ def test_a_launch_on_another_device_is_another_attempt(tmp_path: Path) -> None:
     run = read_log(tmp_path, launches)
     assert run.attempts == 4
     assert {*steps_of(run)} == {"Train Loss", "Val Loss"}
-
-
-@pytest.mark.parametrize("saved", ["*Epoch {n}, model saved with", "Saved the best model at epoch {n},"])
-def test_the_first_record_is_no_launch_as_its_model_is_saved(tmp_path: Path, saved: str) -> None:
-    values = "Loss: 1.{n}5, F1: 0.{n}5\n"
-    text = "".join(
-        f"{saved} {values}".format(n=n) + (f"Epoch {{n}}, {values}".format(n=n) if n % 3 == 0 else "")
-        for n in range(8)
-    )
-    run = read_log(tmp_path, text)
-    assert run.attempts == 1
-    assert steps_of(run)["F1"] == [*range(8)]
