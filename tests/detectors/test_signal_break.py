@@ -68,6 +68,14 @@ def test_a_collapse_that_is_over_has_its_end() -> None:
     low = (np.arange(N) >= AT) & (np.arange(N) < AT + 300)
     (finding,) = found(with_loss("grad_norm", noisy(np.where(low, 0.005, 0.5))))
     assert finding.end_step == pytest.approx(AT + 300, abs=20)
+    assert f" at step {finding.start_step:,} and was back at step {finding.end_step:,}." in finding.summary
+    assert finding.advice.startswith("Nothing to do now")
+
+
+def test_a_collapse_that_lasts_is_told_since_its_step() -> None:
+    (finding,) = found(with_loss("accuracy", noisy(np.where(np.arange(N) < AT, 0.9, 0.15), share=0.03)))
+    assert finding.summary.startswith("Accuracy has fallen from 0.9")
+    assert finding.summary.endswith(f" since step {finding.start_step:,}.")
 
 
 @pytest.mark.parametrize(("metric", "level"), [("accuracy", 0.9), ("reward", 30.0)])

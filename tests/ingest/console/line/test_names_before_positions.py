@@ -31,3 +31,23 @@ def test_a_word_for_an_optimizer_before_its_iterations_is_a_stage(tmp_path: Path
     text += "".join(f"L-BFGS iter {n}0, loss: 0.{n}\n" for n in range(1, 6))
     first = [100 * n for n in range(1, 6)]
     assert_steps(tmp_path, text, {"loss": first, "loss/stage=L-BFGS": [10 * n for n in range(1, 6)]})
+
+
+MEANS = (
+    "mean cost at step {n}00 for last 100 steps: 0.{n}5\n",
+    "mean cost at step {n}00 (averaged over the last 100 batches): 0.{n}5\n",
+    "mean cost at step {n}00 (last 100 iterations): 0.{n}5\n",
+)
+
+
+@pytest.mark.parametrize("line", MEANS)
+def test_over_how_many_steps_a_mean_is_may_be_between_its_position_and_value(
+    line: str, tmp_path: Path
+) -> None:
+    text = "".join(line.format(n=n) for n in range(1, 7))
+    assert_steps(tmp_path, text, {"mean cost": [100 * n for n in range(1, 7)]})
+
+
+def test_a_mean_of_the_last_episodes_without_a_name_keeps_the_words_before_it(tmp_path: Path) -> None:
+    text = "".join(f"Episode {n}, last 100 episodes: 1.{n}5\n" for n in range(1, 7))
+    assert steps_of(read_log(tmp_path, text)) == {"episodes": [*range(1, 7)]}

@@ -12,62 +12,51 @@ from __future__ import annotations
 from typing import Any
 
 from holter.ingest.console.steps.lines_of_epochs import MOST_LINES_OF_EPOCH
+from holter.ingest.console.steps.row_numbers import RowNumbers
 
-Rows = dict[str, Any]
-_BEHIND = "rows behind"
-
-
-def note_rows(template: int, before: int, state: Rows) -> None:
-    """Note that lines of this text are steps; so many were `before` those that are read first."""
-    state["rows"] = {"template": template, "last": before, "is between": True}
+BATCH_ROWS = RowNumbers("rows")
+_ALIKE, _FOLLOW = "alike behind", "rows follow"
+"""The lines behind a step so far that may be rows, and that the rows follow the steps of others."""
 
 
-def next_row(template: int, state: Rows) -> int | None:
+def next_batch_row(template: int, state: dict[str, Any]) -> int | None:
     """The step of a line of this text; None if its lines are no steps, or are those of an evaluation."""
-    rows = state.get("rows")
-    if rows is None or rows["template"] != template or state.get("evaluating"):
+    if state.get("evaluating"):
         return None
-    last = rows["last"] if rows.get("is between", True) else state.get("step", 0)
-    rows["last"] = last + 1
-    return int(rows["last"])
+    if _FOLLOW in state and "step" in state:
+        note_step(int(state["step"]), state)
+    return BATCH_ROWS.next(template, state)
 
 
-def note_row_behind(template: int, step: int, state: Rows, *, counts_alone: bool) -> None:
+def note_row_behind(template: int, step: int, state: dict[str, Any], *, counts_alone: bool) -> None:
     """Note a line that counts nothing behind a step whose names it has; many of this text are steps.
 
     Not so where an earlier step has such lines, as those of other processes at each step. `counts_alone`: all
     lines so far that counted anything counted steps.
     """
-    known = state.setdefault(_BEHIND, [template, step, 0])
+    known = state.setdefault(_ALIKE, [template, step, 0])
     if known[:2] != [template, step]:
         known[2] = -1  # of the first text at another step, or of another text
     elif known[2] >= 0:
         known[2] += 1
     if known[2] >= MOST_LINES_OF_EPOCH and counts_alone:
-        del state[_BEHIND]
-        state["rows"] = {"template": template, "last": step, "is between": False}
+        del state[_ALIKE]
+        state[_FOLLOW] = True
+        BATCH_ROWS.note(template, step, state)
 
 
-def forget_rows(state: Rows) -> None:
-    """Count from the beginning: another launch begins."""
-    state.pop(_BEHIND, None)
-    if "rows" in state:
-        rows = state["rows"]
-        state["rows"] = {"template": rows["template"], "is between": rows.get("is between", True), "last": 0}
-
-
-def note_step(step: int, state: Rows) -> None:
+def note_step(step: int, state: dict[str, Any]) -> None:
     """Note a step that a line between the rows states."""
-    if "rows" in state:
-        state["rows"]["last"] = step
+    if (rows := state.get(BATCH_ROWS.key)) is not None:
+        rows["last"] = step
 
 
-def end_epoch(number: int, state: Rows) -> None:
+def end_epoch(number: int, state: dict[str, Any]) -> None:
     """Note that a line states an epoch that is over; if it was over before, another launch began.
 
     Nothing showed it when its first epoch began: that is behind the launch before, the next ones count on.
     """
-    rows = state.get("rows")
+    rows = state.get(BATCH_ROWS.key)
     if rows is None:
         return
     epoch, step = rows.get("ended", (None, 0))
