@@ -12,7 +12,8 @@ from holter.ingest.console.dialect import DialectState, LineKind, LineResult
 from holter.ingest.console.headings.evaluation_headings import announce
 from holter.ingest.console.headings.subjects_above import note_heading_of_subject
 from holter.ingest.console.search.pattern_search import LinearPattern
-from holter.ingest.console.steps.step_axis import known_axis, position
+from holter.ingest.console.steps.known_steps import known_axis
+from holter.ingest.console.steps.positions import position
 from holter.ingest.metric_names import is_metric_name
 
 _MEASURE = "measure of classes"

@@ -171,7 +171,8 @@ def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None
         is_of_stage &= field.total_index >= 0 or field.precedes_loss
         if is_first and is_of_stage and last in STEPS:
             return Counter.STEP  # `warmup step 10/300 loss 0.5`, but `warmup step: 300` is a setting
-        if is_first and last in ("iteration", "step"):
+        is_iteration = last in ("iteration", "step") or (last in ("iter", "itr") and not field.marked)
+        if is_first and is_iteration:
             return None if has_settings([field.name]) else Counter.STEP  # `Optimization Iteration: 101`
         is_stage = words[0] in _STAGES and last == "epoch" and not (field.marked and field.total_index < 0)
         return Counter.EPOCH if announces and (is_stage or not has_settings([field.name])) else None

@@ -48,11 +48,15 @@ _BRACKETS = tuple("[](){}")
 _BRACKETS_BEHIND_SIGN = re.compile(r"(?<=[:=])[ \t]{0,4}[\])}]{1,3}[\[({]{0,2}$")
 """Brackets that nothing has opened: `acc: ][93.0]`."""
 _SUFFIX = re.compile(
-    r"(?: ?\((?:[^\W\d]|[%\u00b5\u00b0])(?:\w|[/ .+-]){0,23}(?:=\d{1,4})?\)| \(\d{1,3}(?:\.\d{1,4})?%\)"
+    r"(?: {0,12}\((?:[^\W\d]|[%\u00b5\u00b0])(?:\w|[/ .+-]){0,23}"
+    r"(?: ?[=@>]=? ?\d{0,4}(?:\.\d{1,4})?)?\)| \(\d{1,3}(?:\.\d{1,4})?%\)"
     r"| ?\(0?\.\d{1,2}:0?\.\d{1,2}\)"
     r"|(?<=\w) \[(?:[^\W\d]|[%/\u00b5\u00b0 ]){1,12}\]|(?<=\w)\[%\])$"
 )
-"""A unit or the like behind a name: `loss (MSE)`, `acc [%]`, `accuracy (Top-1)`, `mAP (0.5:0.95)`."""
+"""A unit or the like behind a name: `loss (MSE)`, `acc [%]`, `accuracy (Top-1)`, `mAP (0.5:0.95)`.
+
+Blanks may align it with those above and below: `Recall     (benign)`.
+"""
 _OTHER_BRACKETS = re.compile(r"(?<=\w) ?[\[{]([A-Za-z]{2,12})[\]}]$")
 """A word in other brackets, which may be that of data: `loss[train]`, `acc {val}`."""
 _EPOCH = re.compile(r"(?:^| )[eE]$")
@@ -190,7 +194,7 @@ def name_before(text: str) -> NumberName:
         if match.end() != begin and bare[match.end() : begin].strip(" "):
             break  # something else is between the words
         is_data = SHORT_DATA.fullmatch(word) is not None and not bare[cut : match.start()].strip()
-        if word in LEVELS or (words and not is_data and _is_end_of_sentence(word)):
+        if word in LEVELS or (words and not is_data and _is_end_of_sentence(word, words[0])):
             break  # the end of a sentence, and no short form such as `Val.`
         if words and _FILE.search(word) is not None:
             break  # the value of another name: `image: cat.jpg iter: 10`
@@ -239,7 +243,8 @@ def _split_suffix(name: str) -> tuple[str, str]:
     match = _SUFFIX.search(name)
     if match is None or len(name) - len(match[0]) == 0:
         return "", name
-    return match[0], name[: match.start()]
+    blank = " " if match[0].startswith(" ") else ""
+    return blank + match[0].lstrip(" "), name[: match.start()]
 
 
 def _is_stop_word(word: str) -> bool:
@@ -262,11 +267,17 @@ def counts(name: str) -> bool:
     return any(word in words for words in (STEPS, BATCHES, EPOCHS, OTHERS))
 
 
-def _is_end_of_sentence(word: str) -> bool:
-    """Whether a word ends with a full stop, and is no short form such as `Val.` or `Event@Avg.`."""
+def _is_end_of_sentence(word: str, behind: str) -> bool:
+    """Whether a word ends with a full stop, and is no short form such as `Val.` or `Event@Avg.`.
+
+    One in capitals before a word that counts is none, if that has no capitals: `on data METR-LA. Iter: 50`.
+    """
     if word.lower() == "done." or word in _UNITS_AT_END:
         return True
-    return word.endswith(".") and len(re.split("[@-]", word)[-1]) > _LONGEST_SHORT_FORM
+    last = re.split("[@-]", word)[-1]
+    if last.isupper() and not behind.isupper() and counts(behind):
+        return word.endswith(".")
+    return word.endswith(".") and len(last) > _LONGEST_SHORT_FORM
 
 
 def _end_of_last(text: str, sign: str) -> int:

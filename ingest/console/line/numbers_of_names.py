@@ -74,6 +74,31 @@ _BEHIND_THRESHOLD = "|".join(
     rf"(?<={begin}{zero}\.\d{{{digits}}}:)"
     for begin, zero, digits in product(("@", r"@\[", r" \("), ("", "0"), (1, 2))
 )
+_MANNERS = (
+    *(
+        "k",
+        "K",
+        "n",
+        "N",
+        "q",
+        "p",
+        "h",
+        "T",
+        "th",
+        "thr",
+        "thres",
+        "thresh",
+        "threshold",
+        "IoU",
+        "iou",
+        "IOU",
+    ),
+    *("conf", "tau", "alpha", "beta", "sigma", "delta", "eps", "epsilon", "top", "tol", "cutoff", "horizon"),
+)
+"""Names of what is set where something is measured, before their numbers in brackets behind its name."""
+_BEHIND_MANNER = "|".join(
+    rf"(?<=\w \({word}{sign})" for word, sign in product(_MANNERS, ("=", " = ", "@", ">", ">="))
+)
 
 _FORMS = (
     # what is ahead is looked at first: it is there of few numbers, what is behind costs more
@@ -120,7 +145,9 @@ _FORMS = (
     # thresholds: `mAP@0.5:0.95: 0.3`, `AP@[.5:.95]: 0.3`, `mAP50-95: 0.3`, `d<1.25: 0.9`, `TAR@FAR=0.1: 0`
     rf"(?=0?\.\d{{1,2}}[\])]?{_SIGN})(?:{_BEHIND_THRESHOLD})",
     rf"(?<=[A-Za-z] \()0?\.\d{{1,2}}:0?\.\d{{1,2}}\){_SIGN}",
-    rf"(?=\d{{1,4}}\){_SIGN})(?<=[A-Za-z] \(k=)",  # `accuracy (k=5): 0.8`
+    # how it was measured: `accuracy (k=5): 0.8`, `box accuracy (IoU=0.7): 0.5`, `F1 (th=0.5): 0.6`
+    rf"(?=\d{{0,4}}(?:\.\d{{1,4}})?\){_SIGN})(?:{_BEHIND_MANNER})",
+    rf"[23]D\){_SIGN}",  # `box IoU (BEV/3D): 0.5`
     rf"(?<=@\[)0?\.\d{{1,2}}:0?\.\d{{1,2}}\]{_SIGN}",
     rf"(?<=\w[<>])\d?\.\d{{1,3}}(?:\^\d)?{_SIGN}",
     rf"(?<=@F[APR]R=)[\d.]{{1,6}}(?:e-\d)?{_SIGN}",

@@ -16,6 +16,8 @@ _BEGIN = '{"'
 _SETTING = re.compile(r"\": ?(?:true|false|null|\"[A-Za-z])")
 _DECAY = re.compile(r"(?i)decay")
 """A word for how a rate is set to fall, next to that of the rate itself."""
+_PARAMETERS = re.compile(r"(?i)(\b(?:hyper-?)?param(?:eter)?s?)['\"]? ?[:=]? ?\{[^{}\n]{0,1000}\}(?! *$)")
+"""Parameters of a model before what is stated of it: `Best params: {'lr': 0.1}, score: 0.8`."""
 _LEAST_SETTINGS = 3
 """So many words and flags make a line one of settings: else it is read as any other line."""
 
@@ -40,5 +42,9 @@ def without_settings(line: str) -> str:
 
 
 def as_read(line: str) -> str:
-    """The line as its numbers are read: dictionaries are plain, numbers have no quotes, `init` is 0."""
+    """The line as its numbers are read: without parameters, dictionaries are plain, numbers have no quotes.
+
+    `init` is 0.
+    """
+    line = _PARAMETERS.sub(r"\1", line) if "{" in line else line
     return without_settings(without_quotes(written_out(with_first_position(line))))

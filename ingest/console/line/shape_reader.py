@@ -53,11 +53,9 @@ from holter.ingest.console.line.line_data import (
 from holter.ingest.console.line.line_fields import number_fields
 from holter.ingest.console.line.line_metrics import LineMetrics, is_named_as_time, names_of
 from holter.ingest.console.line.line_settings import (
-    are_settings_of,
     has_settings,
     is_of_model,
     is_setting,
-    is_settings,
 )
 from holter.ingest.console.line.line_shapes import (
     LineShape,
@@ -75,6 +73,7 @@ from holter.ingest.console.line.line_words import (
     QUALIFIERS,
     ROUNDS,
 )
+from holter.ingest.console.line.lines_of_settings import is_line_of_settings
 from holter.ingest.console.line.logger_lines import logger_line
 from holter.ingest.console.line.metric_fields import has_share, is_counted_share, is_metric, is_of_ratio
 from holter.ingest.console.line.number_field import NumberField
@@ -92,8 +91,6 @@ _STATES_REASON = re.compile(r"(?i):? (?:reducing|adjusting) (?:the )?learning ra
 """What is behind an epoch or a step of others than the training: of PyTorch's schedulers, which count epochs
 on their own, and of notes such as `Early stopping at step 0 due to reaching max kl: 0.03`.
 """
-_AMOUNT_AHEAD = re.compile(r"(?i) (?:epochs|steps|iterations|iters)\b")
-"""What is behind an amount of what is counted."""
 _LOADED = re.compile(r"(?i)\b(?:initiali[sz]ed|load(?:ed|ing)|restor(?:ed|ing)|resum(?:e|ed|ing))\b")
 """Words of lines that state which checkpoint was loaded, and repeat what was measured at it."""
 _LIST_OF_KEY = ('": [', "': [")
@@ -165,7 +162,9 @@ class ShapeReader:
         self._is_known = False
         """A metric is known, or the line states clearly that it is one."""
         self._marked = 0
-        """Metrics with a sign between name and number."""
+        """Metrics with a sign between name and number, but for times."""
+        self._timed = 0
+        """Times with one."""
         self._listed = 0
         """Metrics behind a comma, with nothing but the name between it and the number."""
         self._amounts = 0
@@ -181,29 +180,9 @@ class ShapeReader:
             if not self._skip(field):
                 self._add(field)
                 self._ratio = field if field.total_index >= 0 and self._line.is_last(field.index) else None
-        first = next((fields[0].index for fields in (self._metrics, self._counters) if fields), 0)
-        is_amount = self._amounts > 0
-        if self._amounts > 1 or is_settings(
-            self._texts, first + 1, names_of(self._metrics), is_amount=is_amount
-        ):
-            return _SETTINGS  # `Epochs: 25, Iters: 4675` are some, too
-        if self._begins_with_number and are_settings_of(self._texts, names_of(self._metrics)):
+        if is_line_of_settings(self._texts, self._counters, self._metrics, amounts=self._amounts):
             return _SETTINGS
-        if self._begins_with_amount and all(map(is_of_model, names_of(self._metrics))):
-            return _SETTINGS  # `50 epochs | patience=20`
         return NO_NUMBERS if self._is_position_of_other() else self._shape()
-
-    @property
-    def _begins_with_number(self) -> bool:
-        """Whether a number alone in brackets, without a total, is all that looks like a count."""
-        is_first = [(each.index, each.total_index) for each in self._counters] == [(0, -1)]
-        return is_first and self._texts[0].strip() == "[" and self._texts[1].startswith("]")
-
-    @property
-    def _begins_with_amount(self) -> bool:
-        """Whether a number of epochs or steps is the first in a line, and other numbers follow."""
-        is_first = bool(self._metrics and self._counters) and self._counters[0].index == 0
-        return is_first and _AMOUNT_AHEAD.match(self._texts[1]) is not None
 
     def _skip(self, field: NumberField) -> bool:
         """Note the data that the text before a number is about; whether the number itself is nothing."""
@@ -468,6 +447,7 @@ class ShapeReader:
         is_clear = (self._is_stated and field.marked) or (bool(self._counters) and field.clean)
         self._is_known |= is_metric_name(name) or (is_clear and _is_of_data(field))
         self._marked += field.marked and not is_named_as_time(name)
+        self._timed += field.marked and is_named_as_time(name)
         self._listed += field.before.rstrip().endswith(",")
 
     def _is_position_of_other(self) -> bool:
@@ -486,21 +466,20 @@ class ShapeReader:
         if counters == [self._unnamed] and has_share(counters[0].total_index, texts) and "[" in texts[0]:
             counters[0] = replace(counters[0], counter=Counter.BATCH)  # `[3200/60000 (5%)]`, of the data
 
-    def _is_record(self, names: list[str], *, measures: bool) -> bool:
+    def _is_record(self, *, measures: bool) -> bool:
         """Whether the line has metrics at a position; `measures`: they are known to be metrics."""
         counters, metrics = self._counters, self._metrics
         marked = self._marked if self._is_stated else 0
         is_report = _is_report(counters, metrics, marked=marked, is_stated=self._is_stated)
         is_record = bool(counters) and bool(metrics) and (measures or is_report)
-        if [(each.counter, each.total_index) for each in counters] == [(Counter.BATCH, -1)]:
-            # `15000 iters, batch 64, lr 0.0002` are settings
-            is_record &= any(is_metric_name(name) and not is_setting(name) for name in names)
+        if len(counters) == 1 and self._begins_with_size:
+            is_record &= self._measures_more_than_rates()  # `15000 iters, batch 64, lr 0.0002` are settings
         return is_record
 
     def _may_recur(self, names: list[str]) -> bool:
         """Whether the line begins with what it counts, and has signs before its numbers, no settings."""
         # `Updates 3, num timesteps 6400, FPS 81`
-        is_named = self._marked > 0 or (len(self._counters) > 1 and self._listed > 0)
+        is_named = self._marked + self._timed > 0 or (len(self._counters) > 1 and self._listed > 0)
         may_recur = self._is_stated and is_named and not has_settings(names) and not self._states_amount()
         return may_recur and not all(map(is_of_model, names))  # `Step / patience: 30 / 0` is a heading
 
@@ -527,7 +506,7 @@ class ShapeReader:
             self._split = data_behind(texts[-1], is_heading=bool(counters) and not names)
         split = "" if self._split == "train" else self._split
         measures = self._is_known or (bool(split) and not has_settings(names))
-        is_record = self._is_record(names, measures=measures)
+        is_record = self._is_record(measures=measures)
         has_means = not counters and bool(names) and (bool(split) or is_summary(texts[0], names[0]))
         about = subject_of(texts) if names or counters else None
         metrics = self._metrics_about(split, about)

@@ -53,9 +53,10 @@ from holter.ingest.console.line.result_lines import (
 )
 from holter.ingest.console.line.settings_in_objects import as_read
 from holter.ingest.console.plain.counts_above import note_counts
+from holter.ingest.console.plain.kept_lines import is_training
 from holter.ingest.console.plain.plain_line import axis_state, step_of_best, values_of
 from holter.ingest.console.search.nested_keys import nested_name
-from holter.ingest.console.steps.batch_rows import next_batch_row
+from holter.ingest.console.steps.batch_rows import next_batch_row, note_row_behind
 from holter.ingest.console.steps.evaluated_parts import (
     data_of_parts,
     heading_of_layout,
@@ -67,7 +68,7 @@ from holter.ingest.console.steps.evaluation_passes import is_result_of_pass, nam
 from holter.ingest.console.steps.evaluation_steps import (
     step_of_next,
 )
-from holter.ingest.console.steps.known_steps import has_steps, may_count_lines
+from holter.ingest.console.steps.known_steps import has_steps, has_steps_alone, may_count_lines
 from holter.ingest.console.steps.late_evaluations import epoch_evaluated, note_trained
 from holter.ingest.console.steps.opening_values import has_opening_values
 from holter.ingest.console.steps.parts_of_epochs import count_fraction, count_pass
@@ -175,7 +176,10 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     is_one &= identity is None
     if is_one and not naming.is_best and ("heading" in axis or (naming.split and has_steps(axis))):
         step = step_of_next(template, int(step), values, axis)
+    if is_one and not evaluating and _repeats_step(shape, axis):
+        note_row_behind(template, int(step), axis, counts_alone=has_steps_alone(axis))
     note_place(axis)
+    axis["measured"] = True
     named = step_of_best(named_best(line), axis) if naming.is_best else None
     if named is None:
         named = best_step_above(values, axis)
@@ -188,6 +192,12 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
 def _is_before_training(shape: LineShape, names: list[str], evaluating: str, axis: dict[str, Any]) -> bool:
     """Whether values are in the opening of a launch; learning rates there are those of the first step."""
     return has_opening_values(shape, evaluating, axis) and not all(map(is_learning_rate, names))
+
+
+def _repeats_step(shape: LineShape, axis: dict[str, Any]) -> bool:
+    """Whether a line has a loss of the training, and no other names than the last one that counted steps."""
+    names = {field.name for field in shape.metrics}
+    return is_training(shape) and names <= {*axis.get("names", ())}
 
 
 def _begins_with_part_of_epoch(parts: list[str], shape: LineShape, axis: dict[str, Any]) -> bool:

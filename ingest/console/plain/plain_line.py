@@ -30,6 +30,7 @@ from holter.ingest.console.line.evaluation_names import best_of, metric_name, na
 from holter.ingest.console.line.line_bests import note_best_step
 from holter.ingest.console.line.line_counters import Counter
 from holter.ingest.console.line.line_data import names_behind_data
+from holter.ingest.console.line.line_metrics import is_named_as_time
 from holter.ingest.console.line.line_shapes import LineShape, measured_values
 from holter.ingest.console.line.line_tokens import split_numbers, value_of
 from holter.ingest.console.line.settings_in_objects import as_read
@@ -82,6 +83,8 @@ from holter.types import labels_of
 _FRACTION = re.compile(r"\d{1,6}\.\d{1,8}")
 _RUN = "run"
 """What a line may be of, whoever printed those around it."""
+_MEASURES = ("names", "names of epochs", "evaluated since", "recurring", "measured")
+"""What is known where lines before had values."""
 _PARTS_OF_PERCENT = 100
 """Steps of one per cent of an epoch."""
 
@@ -268,6 +271,8 @@ def _recurring(
     values = {
         field.name: value for field, value in measured_values(shape, numbers) if field.index not in counted
     }
+    if all(map(is_named_as_time, values)) and axis.keys().isdisjoint(_MEASURES):
+        return None  # how long something took that is measured nowhere
     return recurring_values(values, step, axis, parse_time(line), section_labels(axis, values))
 
 

@@ -61,7 +61,20 @@ def evaluated_batch(counts: Counts, names: Collection[str], state: DialectState)
     if not data and epoch is not None and _is_behind_epoch(int(epoch[0]), inner, state):
         state["evaluated"] = inner[1]
         return "eval"
-    return data
+    return data or ("eval" if _is_behind_end(counts, names, state) else "")
+
+
+def _is_behind_end(counts: Counts, names: Collection[str], state: DialectState) -> bool:
+    """Whether a line below that of an epoch is of a pass through other data, as its names and total show.
+
+    No line of the training names its epoch as well: `Step 20/20: loss 0.5`, `Epoch 3, Train: loss 0.6` and
+    then `Steps 1/3: recall 0.2`. It is behind all steps of the epoch, and begins anew.
+    """
+    inner, laps = inner_count(counts), state.get("laps", {})
+    if inner is None or Counter.EPOCH in counts or "ended" not in state or "may begin" in state:
+        return False
+    is_after = _is_end(int(laps.get("step", 0)), int(state["total"])) and inner[0] < laps["step"]
+    return is_after and laps["total"] == state["total"] and {*names}.isdisjoint(state.get("names", ()))
 
 
 def lacks_epoch(counts: Counts, state: DialectState) -> bool:

@@ -9,6 +9,7 @@ from holter.ingest.console.steps.known_steps import has_steps, number_of_epoch
 from holter.ingest.console.steps.lines_of_epochs import MOST_LINES_OF_EPOCH, count_line
 from holter.ingest.console.steps.lone_steps import note_end
 from holter.ingest.console.steps.round_steps import counts_through_rounds, is_in_round
+from holter.ingest.console.steps.step_without_epoch import note_epoch_over
 from holter.ingest.console.steps.steps_over_epochs import end_of_complete_epoch
 
 _MOST_LINES_BELOW = 2
@@ -74,6 +75,7 @@ def step_of_epoch(number: int, epochs: int, state: DialectState, kind: str) -> i
         note_end(number, step, state)
         return step
     end_epoch(number, state)
+    note_epoch_over(number, epochs, state)
     if "bar" in state and not is_in_round(state):
         end_epoch_of_bars(number, epochs, state)
     step, ended = int(state["step"]), state.setdefault("ended", number)

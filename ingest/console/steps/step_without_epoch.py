@@ -6,6 +6,9 @@ from typing import TypedDict
 
 from holter.ingest.console.dialect import DialectState
 
+_OVER = "all over"
+"""That the last line of an epoch is that of the last one of all."""
+
 
 class _Passes(TypedDict):
     """What is known of the passes so far, `laps` of the state."""
@@ -35,7 +38,8 @@ def step_without_epoch(step: int, total: int, state: DialectState, *, is_batch: 
     So is one after the end by itself unless opening lines came again, and a batch behind an evaluation: a
     launch mostly prints something before its first step. So is a step from the first one on behind batches
     of an evaluation, if nothing was trained behind an earlier one without that. Lines are as far apart as
-    the last. The only step of a pass that comes again behind a line of an epoch is of the next one.
+    the last. The only step of a pass that comes again behind a line of an epoch is of the next one. Behind
+    the last epoch of all another training begins.
     """
     known = _passes(state)
     state.setdefault("begins at", step)
@@ -45,7 +49,9 @@ def step_without_epoch(step: int, total: int, state: DialectState, *, is_batch: 
     was_alone = known.get("is_alone", False)  # earlier versions stored less
     is_again = was_alone and "ended" in state and step == last
     is_alone = "laps" not in state or (was_alone and step == last)
-    if step < last or is_again:
+    if (step < last or is_again) and state.pop(_OVER, False):
+        before, is_alone = 0, True
+    elif step < last or is_again:
         may_begin = "may begin" in state
         is_next = "ended" in state or (total and (is_batch or "opening" in state or not may_begin))
         is_evaluated = "evaluated since" in state and (is_batch or _follows_pass(step, state))
@@ -76,6 +82,12 @@ def step_without_epoch(step: int, total: int, state: DialectState, *, is_batch: 
     return before + step
 
 
+def note_epoch_over(number: int, epochs: int, state: DialectState) -> None:
+    """Note that an epoch of so many is over; epochs from 0 on end with one less."""
+    first = state.setdefault("first over", number)
+    state[_OVER] = epochs > 0 and number + (first == 0) == epochs
+
+
 def _follows_pass(step: int, state: DialectState) -> bool:
     """Whether a step is that of the next epoch, as batches of an evaluation end one.
 
@@ -92,7 +104,8 @@ def note_step_without_epoch(step: int, state: DialectState) -> None:
 
 def forget_passes(state: DialectState) -> None:
     """Count from the beginning: another training begins."""
-    state.pop("laps", None)
+    for name in ("laps", "first over", _OVER):
+        state.pop(name, None)
 
 
 def passes_before(state: DialectState) -> int:

@@ -26,6 +26,13 @@ def test_a_number_behind_a_position_has_no_name_of_a_metric_with_a_value(tmp_pat
     assert steps_of(read_log(tmp_path, text)) == {"acc": [1, 2, 3, 4], "loss": [1, 2, 3, 4]}
 
 
+def test_a_word_for_an_optimizer_before_its_iterations_is_a_stage(tmp_path: Path) -> None:
+    text = "".join(f"Adam iter {n}00, loss: 1.{n}\n" for n in range(1, 6))
+    text += "".join(f"L-BFGS iter {n}0, loss: 0.{n}\n" for n in range(1, 6))
+    first = [100 * n for n in range(1, 6)]
+    assert_steps(tmp_path, text, {"loss": first, "loss/stage=L-BFGS": [10 * n for n in range(1, 6)]})
+
+
 MEANS = (
     "mean cost at step {n}00 for last 100 steps: 0.{n}5\n",
     "mean cost at step {n}00 (averaged over the last 100 batches): 0.{n}5\n",

@@ -305,6 +305,16 @@ def test_durations_in_several_units_are_in_seconds(tmp_path: Path, text: str, se
     assert series.value.tolist() == [seconds] * 8
 
 
+@pytest.mark.parametrize(
+    "line", ["Round {n} Time: 1{n}.5s", "Epoch {n} - time: 1{n}.5", "Epoch: {n} | Time: 0m 1{n}s"]
+)
+def test_how_long_an_epoch_took_may_be_on_a_line_of_its_own(tmp_path: Path, line: str) -> None:
+    unit = line.split()[0].strip(":")
+    text = "".join(f"{unit} {n}: loss 0.{n}, acc 0.5{n}\n{line.format(n=n)}\n" for n in N)
+    steps = {name.lower(): steps for name, steps in steps_of(read_log(tmp_path, text)).items()}
+    assert steps == {name: [*N] for name in ("loss", "acc", "time")}
+
+
 def test_dates_are_no_metrics(tmp_path: Path) -> None:
     text = "".join(f"Episode {n} reward: 1.0 Time: 02/05/2018--11:4{n} Frame: {n}\n" for n in range(8))
     assert steps_of(read_log(tmp_path, text)).keys() == {"reward", "Frame"}
@@ -333,6 +343,8 @@ def test_lists_with_many_words_as_values_are_settings(tmp_path: Path, settings: 
         "Epochs: 3, Learning Rate: 0.005, Samples/Epoch: 1000",
         "learning_rate:1e-05,epoch:3,batch_size:32,weight_decay:0.1",
         "amp=True, batch=8, box=7.5, cfg=None, epochs=9, imgsz=640, iou=0.7, lr0=0.01, layers=8",
+        "Training: 4800 rows, Val: 600 rows, batch=32, epochs=3, device=cpu",
+        "[setup] samples=4800 batch=32 epochs=3",
     ],
 )
 def test_lines_of_settings_have_no_step(tmp_path: Path, settings: str) -> None:

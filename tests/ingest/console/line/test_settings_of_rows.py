@@ -33,3 +33,10 @@ def test_a_value_that_differs_from_step_to_step_is_no_label_of_its_row(tmp_path:
         f"step {n}: loss 0.{n}\nFold 1, k={9 - n}: recall = 0.4, ndcg = 0.3{n}\n" for n in range(1, 5)
     )
     assert {name for name in steps_of(read_log(tmp_path, text)) if name.startswith("ndcg")} == {"ndcg/fold=1"}
+
+
+def test_parameters_before_a_score_are_settings(tmp_path: Path) -> None:
+    text = "Best params: {'hidden': 48, 'learning_rate': 0.02, 'decay': 0.0003}, best val accuracy: 0.71\n"
+    text += "".join(f"Epoch {n}, loss: 0.{n}\n" for n in range(1, 5))
+    measured = {name for name in steps_of(read_log(tmp_path, text)) if "rate" in name or "decay" in name}
+    assert not measured

@@ -71,6 +71,35 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
 }
 
 
+@pytest.mark.parametrize("ahead", ["WAVE - data: PEMS-BAY. ", "Set: ETTM. "])
+def test_a_name_of_data_in_capitals_may_end_a_sentence_before_a_step(tmp_path: Path, ahead: str) -> None:
+    text = "".join(
+        "".join(f"{ahead}Iter: {n}0{step}, Train Loss: 2.{step}{n}\n" for step in (1, 5))
+        + f"{ahead}Epoch: {n}, Val Loss: 0.{n}\n"
+        for n in N
+    )
+    steps = steps_of(read_log(tmp_path, text))
+    assert steps["Train Loss"] == [100 * n + step for n in N for step in (1, 5)]
+    assert steps["Val Loss"] == [100 * n + 5 for n in N]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["part accuracy (IoU=0.7)", "F1 (thresh=0.45)", "recall (k = 10)", "mAP (IoU@0.5)", "box IoU (BEV/3D)"],
+)
+def test_how_a_metric_is_measured_is_in_its_name(tmp_path: Path, name: str) -> None:
+    text = "".join(f"Epoch {n}, loss: 0.9{n}\n{name}: 0.{n}1\n" for n in N)
+    assert steps_of(read_log(tmp_path, text)) == {"loss": EPOCHS, name: EPOCHS}
+
+
+def test_blanks_may_align_what_is_in_brackets_behind_names(tmp_path: Path) -> None:
+    text = "".join(f"Epoch {n} | loss: 0.{n}\n" for n in range(1, 4))
+    text += "[ Test set ]\n  Specificity (sick) : 0.81\n  Recall      (sick) : 0.82\n"
+    text += "  F1          (sick) : 0.83\n"
+    results = {"test/Specificity (sick)", "test/Recall (sick)", "test/F1 (sick)"}
+    assert {*steps_of(read_log(tmp_path, text))} == {"loss", *results}
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_names_are_without_the_texts_around_them(case: str, tmp_path: Path) -> None:
     assert_steps(tmp_path, *CASES[case])

@@ -278,3 +278,32 @@ def test_headings_of_evaluations_that_print_nothing_leave_passes_to_the_training
     # the first pass, below which nothing was known yet; there is room for all but one
     assert len(steps["evaluating/loss"]) == 7
     assert len(steps["loss"]) == 5 * 8
+
+
+def _passes_of_epochs(epochs: int) -> str:
+    """Steps of each epoch with a total, its line, and batches of a test below it, with another total."""
+    return "".join(
+        "".join(f"Step {step}/12: loss = 1.{n}{step:02}\n" for step in range(1, 13))
+        + f"Epoch {n}/{epochs}, Train: Loss = 1.{n}5\n"
+        + "".join(f"Steps {batch}/4: hit10 = 3{batch}.{n}\n" for batch in range(4))
+        + f"Epoch {n}/{epochs}, Test: HR = 0.3{n}\n\n"
+        for n in range(epochs)
+    )
+
+
+def test_passes_with_other_names_and_another_total_below_an_epoch_are_evaluations(
+    tmp_path: Path,
+) -> None:
+    run = read_log(tmp_path, _passes_of_epochs(3))
+    steps = steps_of(run)
+    assert run.attempts == 1
+    assert steps["loss"] == [*range(1, 37)]
+    assert steps["Loss"] == steps["test/HR"] == [12, 24, 36]
+    assert len(steps["eval/hit10"]) == 3 * 4
+
+
+def test_steps_behind_the_last_epoch_of_all_are_of_another_launch(tmp_path: Path) -> None:
+    launch = "Start\nLoad data\nusers 290, items 240\n" + _passes_of_epochs(3)
+    run = read_log(tmp_path, launch * 2)
+    assert run.attempts == 2
+    assert steps_of(run)["loss"] == [*range(1, 37)] * 2

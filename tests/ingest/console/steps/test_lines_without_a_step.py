@@ -152,3 +152,20 @@ def test_losses_of_clients_above_an_epoch_are_of_this(tmp_path: Path) -> None:
     clients = "".join(f"Client {c} train loss: 0.5{c}\nClient {c} acc: 0.6{c}\n" for c in range(10))
     run = read_log(tmp_path, "".join(f"{clients}Epoch {e}: test loss: 0.4{e}\n" for e in range(1, 5)))
     assert {tuple(steps) for steps in steps_of(run).values()} == {(1, 2, 3, 4)}
+
+
+def test_many_lines_behind_all_steps_in_their_words_are_steps(tmp_path: Path) -> None:
+    launch = "Adam\n" + "".join(f"Step: {n}0, loss: 2.{n}01, mu: 0.{n}\n" for n in range(6))
+    launch += "L-BFGS\n" + "".join(f"loss: 1.{n}02, mu: 0.5{n}\n" for n in range(20))
+    first = [*range(0, 60, 10), *range(51, 63)]  # the first eight may be of processes
+    assert steps_of(read_log(tmp_path, launch))["loss"] == first
+    run = read_log(tmp_path, launch * 2)
+    assert run.attempts == 2
+    assert steps_of(run)["loss"] == [*first, *range(0, 60, 10), *range(51, 71)]
+
+
+def test_lines_of_processes_below_each_step_are_no_steps(tmp_path: Path) -> None:
+    text = "".join(
+        f"step {n}, loss: 2.{n}\n" + "".join(f"loss: 2.{n}{rank:02}\n" for rank in range(16)) for n in N
+    )
+    assert steps_of(read_log(tmp_path, text))["loss"] == [*N]
