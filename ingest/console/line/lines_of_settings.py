@@ -1,4 +1,4 @@
-"""Recognises lines of settings by all of their numbers: what counts, what is measured, and how many are stated."""
+"""Recognises lines of settings by all of their numbers: what these count, measure and state."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def is_line_of_settings(
     if metrics and _begins_with_amount(texts, counters) and all(map(is_of_model, names)):
         return True  # `50 epochs | patience=20`
     # `train=5120, batch=64, epochs=12`
-    return amounts > 0 and _begins_with_size(counters) and not _measures_more_than_rates(names)
+    return amounts > 0 and begins_with_size(counters) and not measures_more_than_rates(names)
 
 
 def _begins_with_number(texts: tuple[str, ...], counters: Sequence[CounterField]) -> bool:
@@ -45,12 +45,12 @@ def _begins_with_amount(texts: tuple[str, ...], counters: Sequence[CounterField]
     return bool(counters) and counters[0].index == 0 and _AMOUNT_AHEAD.match(texts[1]) is not None
 
 
-def _begins_with_size(counters: Sequence[CounterField]) -> bool:
+def begins_with_size(counters: Sequence[CounterField]) -> bool:
     """Whether a batch without a total looks like the first count, but for samples: it may be its size."""
     first = next((each for each in counters if each.counter is not Counter.OTHER), None)
     return first is not None and first.counter is Counter.BATCH and first.total_index < 0
 
 
-def _measures_more_than_rates(names: Sequence[str]) -> bool:
+def measures_more_than_rates(names: Sequence[str]) -> bool:
     """Whether a name is known as that of a metric, and not as that of a setting."""
     return any(is_metric_name(name) and not is_setting(name) for name in names)

@@ -73,7 +73,11 @@ from holter.ingest.console.line.line_words import (
     QUALIFIERS,
     ROUNDS,
 )
-from holter.ingest.console.line.lines_of_settings import is_line_of_settings
+from holter.ingest.console.line.lines_of_settings import (
+    begins_with_size,
+    is_line_of_settings,
+    measures_more_than_rates,
+)
 from holter.ingest.console.line.logger_lines import logger_line
 from holter.ingest.console.line.metric_fields import has_share, is_counted_share, is_metric, is_of_ratio
 from holter.ingest.console.line.number_field import NumberField
@@ -472,8 +476,10 @@ class ShapeReader:
         marked = self._marked if self._is_stated else 0
         is_report = _is_report(counters, metrics, marked=marked, is_stated=self._is_stated)
         is_record = bool(counters) and bool(metrics) and (measures or is_report)
-        if len(counters) == 1 and self._begins_with_size:
-            is_record &= self._measures_more_than_rates()  # `15000 iters, batch 64, lr 0.0002` are settings
+        if len(counters) == 1 and begins_with_size(counters):
+            is_record &= measures_more_than_rates(
+                names_of(metrics)
+            )  # `15000 iters, batch 64, lr 0.0002` are settings
         return is_record
 
     def _may_recur(self, names: list[str]) -> bool:
