@@ -1,7 +1,7 @@
 """Components of a loss: training losses that a run logs next to their total (`loss_cls` next to `loss`).
 
-The total is what training lowers. What it shows clearly is named by it, whatever its components showed before;
-what a component shows and the total does not is an exchange between the components: information.
+The total is what training lowers. What it shows is reported as its event, whatever its components showed
+before; what a component shows and the total does not is an exchange between the components: information.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from holter.detectors.loss.detections import LossDetection
+from holter.detectors.loss.excursions.usual_rises import MEDIAN_ERROR
 from holter.detectors.loss.messages import COMPONENT_ADVICE
 from holter.detectors.positions import rows_of_attempt, rows_up_to
-from holter.detectors.loss.excursions.usual_rises import MEDIAN_ERROR
 from holter.detectors.robust_statistics import mad_sigma, median
 from holter.detectors.thresholds import Thresholds
 from holter.roles import Role, is_total_loss, is_user_role, role_of
@@ -68,11 +68,8 @@ def judged_by_total(finding: Finding, run: RunData) -> Finding:
         return finding
     if role_of(key) is not Role.LOSS or is_total(key) or key not in run.series:
         return finding
-    totals = [
-        run.series[each]
-        for each in sorted(run.series)
-        if role_of(each) is Role.LOSS and is_total(each) and not any(name == "rank" for name, _ in each.labels)
-    ]
+    losses = (each for each in sorted(run.series) if role_of(each) is Role.LOSS and is_total(each))
+    totals = [run.series[each] for each in losses if not any(name == "rank" for name, _ in each.labels)]
     component = run.series[key]
     last = rows_of_attempt(component, finding.attempt).after - 1
     until = int(component.step[last]) if finding.end_step is None else finding.end_step
@@ -82,7 +79,7 @@ def judged_by_total(finding: Finding, run: RunData) -> Finding:
     return replace(
         finding,
         severity=Severity.INFO,
-        summary=f"{finding.summary} The total loss did not rise.",
+        summary=f"{finding.summary} The total loss did not rise beyond its noise.",
         advice=COMPONENT_ADVICE,
     )
 

@@ -1,7 +1,7 @@
 """Spikes, divergence and bad resumes: excursions of the training loss, one finding per event.
 
 The total loss and the losses of single datasets are scanned separately. Detections at the same time are one
-event; the first one names it, and keeps naming it. What the total shows is never left to one of its components.
+event; the first one names it, and keeps naming it. What the total shows is its event.
 """
 
 from __future__ import annotations
