@@ -254,7 +254,8 @@ def _first_return(
     base = int(starts[0])
     inside = excess[base : int(until[-1])]
     # a blip counts as little in these means as in the level from before
-    total = np.concatenate(([0.0], np.cumsum(np.minimum(inside, limits.clip_sigmas * sigma))))
+    clipped = np.minimum(inside, limits.clip_sigmas * points.noise.error(near))
+    total = np.concatenate(([0.0], np.cumsum(clipped)))
     near_mean = (total[starts + near - base] - total[starts - base]) / near
     far_mean = (total[until - base] - total[starts - base]) / (until - starts)
     highest_before = np.maximum.accumulate(np.append(highest, inside))[: len(starts)]

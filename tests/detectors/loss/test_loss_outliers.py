@@ -112,7 +112,7 @@ def test_a_burst_of_noise_on_a_rising_level_is_at_most_information(seed: int) ->
 
 
 def test_outliers_that_follow_one_another_cost_no_progress() -> None:
-    findings = detect_all(run_of(lognormal(25, points=500, spread=1.0)))
+    findings = detect_all(run_of(lognormal(17, points=500, spread=1.2)))
     assert Kind.SPIKE_SLOW in {finding.kind for finding in findings}
     assert {finding.severity for finding in findings} == {Severity.INFO}
 
