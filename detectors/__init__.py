@@ -17,6 +17,7 @@ from holter.detectors.health.gpu_fault import GpuFaultDetector
 from holter.detectors.health.memory_leak import MemoryLeakDetector
 from holter.detectors.incremental import IncrementalState
 from holter.detectors.inhibition import inhibit
+from holter.detectors.loss.components import judged_by_total
 from holter.detectors.loss.nonfinite import NonfiniteDetector
 from holter.detectors.loss.slow_rise import SlowRiseDetector
 from holter.detectors.loss.spike import SpikeDetector
@@ -99,7 +100,8 @@ def find(run: RunData, *, tuning: Tuning = Tuning(), state: IncrementalState | N
     # values close to the largest float overflow into infinities, which the detectors handle
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
         findings = [finding for detector in registry().values() for finding in detector.detect(run, context)]
-    independent = inhibit(drop_unwanted(findings, tuning), run)
+    judged = [judged_by_total(finding, run) for finding in drop_unwanted(findings, tuning)]
+    independent = inhibit(judged, run)
     unplanned = drop_planned(independent, run, tuning)
     explained = explain_findings(unplanned, run, context.state, all_findings=independent)
     return sorted(

@@ -26,7 +26,7 @@ from holter.detectors.causes.words import distance_text
 from holter.detectors.findings import title_of
 from holter.detectors.findings.finding_type import in_sentence
 from holter.detectors.incremental import Checkpoint, IncrementalState, ScanCheckpoints
-from holter.detectors.loss.messages import EXPECTED_RISE_ADVICE
+from holter.detectors.loss.messages import COMPONENT_ADVICE, EXPECTED_RISE_ADVICE
 from holter.detectors.positions import Position, rows_up_to
 from holter.roles import ROLE_TITLES, Role, role_of
 from holter.types import Cause, Finding, Kind, RunData, SeriesKey, Severity
@@ -242,7 +242,7 @@ def _noun(finding: Finding) -> str:
 
 def _advice(finding: Finding, clear: Sequence[Cause]) -> str:
     """What to do about the cause, and where to go back to where the symptom asks for that."""
-    if finding.advice == EXPECTED_RISE_ADVICE:
+    if finding.advice in (EXPECTED_RISE_ADVICE, COMPONENT_ADVICE):
         return finding.advice
     what = "; ".join([clear[0].advice, *(f"{c.advice[:1].lower()}{c.advice[1:]}" for c in clear[1:])])
     if finding.kind in _SPEED_SYMPTOMS or finding.kind is Kind.STALL:

@@ -24,6 +24,7 @@ class LossDetection:
     `restart` is the unmarked restart it began with, if any. `parts` are the excursions that it consists of,
     where there are several. `settled_at` is the point from which on no later rise can belong to it, None
     while that has not been reached. `is_usual`: the run has come back from several such rises before.
+    `waited`: after so many points more it is reported, if another series has not named the event by then.
     """
 
     series: Series
@@ -33,6 +34,7 @@ class LossDetection:
     parts: tuple[Excursion, ...] = ()
     settled_at: int | None = None
     is_usual: bool = False
+    waited: int = 0
 
     def step(self, index: int | None) -> int | None:
         """The step of a point counted from the excursion's start."""
@@ -45,6 +47,11 @@ class LossDetection:
     @property
     def detected_step(self) -> int:
         return int(self.segment.step[self.excursion.detected])
+
+    @property
+    def reported_step(self) -> int:
+        """The step from which on it is reported."""
+        return int(self.segment.step[self.excursion.detected + self.waited])
 
     def lost_at(self, least_rows: int) -> int | None:
         """The step since which the loss of the attempt has been NaN or infinite, for so many rows at least,
@@ -72,7 +79,7 @@ class LossDetection:
         """Whether a later detection in another series is this event."""
         if self.excursion.attempt != later.excursion.attempt or self.series is later.series:
             return False
-        return self.covers(later.start_step, later.detected_step)
+        return self.covers(later.start_step, later.reported_step)
 
 
 def merge_excursions(

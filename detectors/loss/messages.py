@@ -19,6 +19,9 @@ from holter.types import Kind, Labels, Severity
 EXPECTED_RISE_ADVICE = (
     "Nothing to do: a logged change announced it, or the run has come back from such rises before."
 )
+COMPONENT_ADVICE = (
+    "Nothing to do as long as the total loss does not rise: its components are exchanged for each other."
+)
 _ROLLBACK_KINDS = frozenset({Kind.SPIKE_SLOW, Kind.SPIKE_UNRECOVERED, Kind.DIVERGENCE})
 
 

@@ -30,6 +30,9 @@ class PeriodicRiseThresholds(Thresholds):
     """Such intervals after which a rise is still reported, as a usual one: information."""
     tolerance_points: int = 2
     """Points by which intervals may differ, or a rise may miss the boundary of an epoch."""
+    epoch_points: int = 8
+    """Points that an epoch must have, at least, for its boundary to tell of a rise: of fewer, most points are
+    within `tolerance_points` of a boundary, by chance."""
     tolerance_share: float = 0.01
     """Share of an interval by which intervals may differ."""
     missed: int = 3
@@ -90,7 +93,11 @@ class _Rise:
         values = segment.value[excursion.start : excursion.detected + 1]
         tolerance = thresholds.tolerance_points * segment.steps_since_previous(excursion.start)
         step = int(segment.step[excursion.start])
-        boundary = epochs is not None and _is_boundary(epochs, excursion.attempt, step, tolerance)
+        spacing = tolerance // thresholds.tolerance_points
+        boundary = epochs is not None and (
+            _epochs_ended(epochs, excursion.attempt, step, tolerance) > 0
+            and _epochs_ended(epochs, excursion.attempt, step, (thresholds.epoch_points - 1) * spacing) <= 1
+        )
         return _Rise(
             attempt=excursion.attempt,
             step=step,
@@ -139,12 +146,13 @@ class _Rise:
         )
 
 
-def _is_boundary(epochs: Series, attempt: int, step: int, tolerance: int) -> bool:
-    """Whether the whole number of the epoch changes about a step; a fraction is the progress within it."""
+def _epochs_ended(epochs: Series, attempt: int, step: int, before: int) -> int:
+    """By how much the whole number of the epoch changed up to a step, since so many steps before; a fraction
+    is the progress within it."""
     span = rows_of_attempt(epochs, attempt)
     steps = epochs.step[span.rows]
-    first = max(int(np.searchsorted(steps, step - tolerance)) - 1, 0)
+    first = max(int(np.searchsorted(steps, step - before)) - 1, 0)
     stop = int(np.searchsorted(steps, step, side="right"))
     values = epochs.value[span.rows][first:stop]
     values = values[np.isfinite(values)]
-    return len(values) > 1 and bool(np.floor(values[-1]) > np.floor(values[0]))
+    return int(np.floor(values[-1]) - np.floor(values[0])) if len(values) else 0

@@ -1,12 +1,12 @@
 """Spikes, divergence and bad resumes: excursions of the training loss, one finding per event.
 
 The total loss and the losses of single datasets are scanned separately. Detections at the same time are one
-event; the first one names it, and keeps naming it.
+event; the first one names it, and keeps naming it. What the total shows is its event.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -27,6 +27,7 @@ from holter.detectors.loss.announced_changes import (
     outgrows_change,
 )
 from holter.detectors.loss.classify import KINDS, classify
+from holter.detectors.loss.components import ComponentThresholds, after_waiting, components_of, is_total
 from holter.detectors.loss.detections import (
     LossDetection,
     merge_excursions,
@@ -60,7 +61,7 @@ from holter.detectors.loss.precursors import Precursors, PrecursorThresholds, fi
 from holter.detectors.loss.reported_events import ReportedEvents
 from holter.detectors.loss.unmarked_restarts import UnmarkedRestartThresholds, find_unmarked_restarts
 from holter.detectors.thresholds import Thresholds
-from holter.roles import Role, is_total_loss, role_of
+from holter.roles import Role, role_of
 from holter.tuning import Tuning
 from holter.types import Finding, Kind, RunData, Series, SeriesKey
 
@@ -90,6 +91,8 @@ class SpikeThresholds(Thresholds):
     """When a restart is recognized that the log does not mark."""
     datasets: AffectedDatasetThresholds = AffectedDatasetThresholds()
     """When a rise is attributed to a single dataset."""
+    components: ComponentThresholds = ComponentThresholds()
+    """When an event of a component of the loss is reported, or one of the total."""
     periodic_rises: PeriodicRiseThresholds = PeriodicRiseThresholds()
     """When a rise only repeats earlier ones, as at the boundaries of epochs."""
     preceding_changes: PrecedingChangeThresholds = PrecedingChangeThresholds()
@@ -129,8 +132,9 @@ class SpikeDetector:
             # thousands of ranks repeat the loss of the run
             if role_of(key) in by_role and key.rank is None:
                 by_role[role_of(key)].append(run.series[key])
-        # an event of the total and of its terms is named by the total
-        losses = sorted(by_role[Role.LOSS], key=lambda series: not is_total_loss(series.key))
+        # an event of the total and of its components is named by the total
+        components = components_of(by_role[Role.LOSS])
+        losses = sorted(by_role[Role.LOSS], key=lambda series: not is_total(series.key))
         datasets = by_role[Role.DATASET_LOSS]
         scan = _LossScan(
             run=run,
@@ -141,14 +145,18 @@ class SpikeDetector:
         )
         of_one_dataset = self.thresholds.of_one_dataset(len(datasets))
         detections = [
-            *(detection for series in losses for detection in scan.detect_in(series)),
+            *(
+                detection
+                for series in losses
+                for detection in scan.detect_in(series, is_component=series.key in components)
+            ),
             *(detection for series in datasets for detection in scan.detect_in(series, of_one_dataset)),
         ]
         # the total first where both were detected at one step
         detections.sort(
             key=lambda detection: (
                 detection.excursion.attempt,
-                detection.detected_step,
+                detection.reported_step,
                 detection.series in datasets,
             )
         )
@@ -159,7 +167,7 @@ class SpikeDetector:
             mismatches=scan.mismatches,
             events=ReportedEvents(run, context.state),
         )
-        yield from reporter.findings(detections, datasets, next(iter(losses), None))
+        yield from reporter.findings(detections, datasets, next(iter(losses), None), components)
         reporter.events.save()
 
 
@@ -173,7 +181,9 @@ class _LossScan:
     mismatches: RateMismatches
     precursors: Precursors
 
-    def detect_in(self, series: Series, own: ExcursionThresholds | None = None) -> list[LossDetection]:
+    def detect_in(
+        self, series: Series, own: ExcursionThresholds | None = None, *, is_component: bool = False
+    ) -> list[LossDetection]:
         """The detections in one series; `own` are its thresholds where they are not those of the total."""
         state, thresholds = self.context.state, self.thresholds
         limits = thresholds.excursions if own is None else own
@@ -219,7 +229,8 @@ class _LossScan:
                 thresholds.rate_mismatches.strength,
             )
         restarts = find_unmarked_restarts(self.run, series, state, thresholds.unmarked_restarts)
-        return with_unmarked_restarts(detections, restarts)
+        detections = with_unmarked_restarts(detections, restarts)
+        return after_waiting(detections, thresholds.components) if is_component else detections
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -233,21 +244,31 @@ class _EventReporter:
     events: ReportedEvents
 
     def findings(
-        self, detections: list[LossDetection], datasets: list[Series], total: Series | None
+        self,
+        detections: list[LossDetection],
+        datasets: list[Series],
+        total: Series | None,
+        components: Collection[SeriesKey],
     ) -> Iterator[Finding]:
-        """One finding per event, of detections in the order in which they were made."""
+        """One finding per event, of detections in the order in which they are reported.
+
+        Those of `components` name no event of another series than a component.
+        """
         reported: dict[tuple[int, SeriesKey], list[LossDetection]] = {}
         several = len({detection.series.key for detection in detections}) > 1
         for detection in detections:
             if several and any(
                 earlier.is_same_event(detection)
                 for (attempt, key), events in reported.items()
-                if attempt == detection.excursion.attempt and key != detection.series.key
+                if attempt == detection.excursion.attempt
+                and key != detection.series.key
+                and (key not in components or detection.series.key in components)
                 for earlier in events
             ):
                 continue
             _add(reported, detection)
             excursion = detection.excursion
+            waited = detection.waited
             affected = find_affected_dataset(
                 [] if excursion.at_restart else datasets,
                 excursion.attempt,
@@ -259,7 +280,8 @@ class _EventReporter:
                 continue
             if affected.dataset is None:
                 series = detection.series if total is None or detection.series not in datasets else total
-                yield self._known_finding(detection, detection, series.key, affected.waited)
+                waited = max(waited, affected.waited)
+                yield self._known_finding(detection, detection, series.key, waited)
                 continue
             # the dataset's own curve shows the development best
             own = next(
@@ -273,7 +295,7 @@ class _EventReporter:
             if own is not None:
                 _add(reported, own)
             key = SeriesKey(affected.dataset.key.metric, dataset_labels(affected.dataset))
-            yield self._known_finding(detection, own or detection, key, affected.waited)
+            yield self._known_finding(detection, own or detection, key, max(waited, affected.waited))
 
     def _known_finding(
         self, detection: LossDetection, development: LossDetection, key: SeriesKey, waited: int

@@ -18,6 +18,7 @@ from scipy.special import gammaincc, gammainccinv, ndtr, ndtri
 
 from holter.detectors.loss.excursions.baseline import TINY, LossHistory, LossNoise
 from holter.detectors.loss.excursions.usual_rises import UsualRises
+from holter.detectors.robust_statistics import median
 from holter.detectors.thresholds import Thresholds
 from holter.types import FloatArray, IntArray
 
@@ -119,6 +120,10 @@ class AlarmThresholds(Thresholds):
     """How steeply the correction grows beyond `unrest_from`, until it equals the measured size."""
     clip_sigmas: float = 4.0
     """Sigmas. A point counts at most this much in a mean or in the measurement of unrest."""
+    level_share: float = 0.5
+    """Share of the rise of a mean that must remain where points of its reference count at most
+    `clip_sigmas` below their median: the first points of a run that swings into its level may be far below
+    it, of noise that is known only since."""
     least_sigmas_few: float = 0.25
     """Sigmas of a point that a few points must rise by on average."""
     least_sigmas_sum: float = 4.0
@@ -401,6 +406,26 @@ def window_means(
         MeanRise(size, left_out, strength[row], rise[row], least[row])
         for row, (size, left_out) in enumerate(windows)
     ]
+
+
+def is_rise_of_level(
+    history: LossHistory,
+    values: FloatArray,
+    medians: FloatArray,
+    noise: LossNoise,
+    points: int,
+    thresholds: AlarmThresholds,
+) -> bool:
+    """Whether the mean of the last points, up to the last of some values [n], is higher than the level before
+    it, and not only than a mean that few points far below that level make low."""
+    limit = thresholds.clip_sigmas * noise.sigma
+    count = points + max(thresholds.mean_reference_points, 2 * points)
+    clipped = medians + np.clip(values - medians, -limit, limit)
+    both = np.concatenate((history.clipped[-count:], clipped))[-count:]
+    now, reference = float(both[-points:].mean()), both[:-points]
+    level = np.maximum(reference, median(reference) - limit)
+    share = thresholds.level_share * (now - float(reference.mean()))
+    return now - float(level.mean()) >= share
 
 
 def of_means(rises: Iterable[MeanRise], noise: LossNoise, thresholds: AlarmThresholds) -> Iterator[Evidence]:

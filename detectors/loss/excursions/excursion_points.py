@@ -19,6 +19,9 @@ class RecoveryThresholds(Thresholds):
     """Points that must be back on average for a return to begin."""
     near_sigmas: float = 0.5
     """Sigmas of a point, over the root of `near_points`, by which their mean may exceed the tolerance."""
+    clip_sigmas: float = 4.0
+    """Standard errors, times the root of their number, that a point counts at most in the means of a return,
+    as it does in the level from before: a blip is not the spike."""
     level_errors: float = 1.5
     """Standard errors by which means may exceed the level from before, without a trend."""
     certain_errors: float = 1.0

@@ -165,8 +165,9 @@ def _recovery(points: ExcursionPoints) -> Recovery:
     height_from = points.detected + (limits.near_points if points.width < limits.near_points else 0)
     level_start, next_scan = min(
         (back, next_scan) if back is not None else (len(excess), len(excess)),
-        find_larger_rise(excess, height_from, noise, limits, stop=stop),
+        # the level right before a rise, where enough points show it, rather than that of an event long ago
         find_next_rise(excess, rise_from, noise, limits, stop=stop),
+        find_larger_rise(excess, height_from, noise, limits, stop=stop),
         settled,
         key=lambda candidate: candidate[1],
     )
@@ -252,7 +253,9 @@ def _first_return(
     until = np.minimum(far, len(excess))
     base = int(starts[0])
     inside = excess[base : int(until[-1])]
-    total = np.concatenate(([0.0], np.cumsum(inside)))
+    # a blip counts as little in these means as in the level from before
+    clipped = np.minimum(inside, limits.clip_sigmas * points.noise.error(near))
+    total = np.concatenate(([0.0], np.cumsum(clipped)))
     near_mean = (total[starts + near - base] - total[starts - base]) / near
     far_mean = (total[until - base] - total[starts - base]) / (until - starts)
     highest_before = np.maximum.accumulate(np.append(highest, inside))[: len(starts)]

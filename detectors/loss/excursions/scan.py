@@ -20,6 +20,7 @@ from holter.detectors.loss.excursions.alarm_strength import (
     above_latest,
     first_jumps,
     first_points,
+    is_rise_of_level,
     of_means,
     single_points,
     surprise_sums,
@@ -354,19 +355,42 @@ class _SegmentScan:
         # an outlier is what no other statistic explains
         of_others = candidates[widths != OUTLIER].max(axis=0)
         candidates[(widths == OUTLIER)[:, None] & (of_others >= 1)] = 0.0
-        alarms = np.flatnonzero(candidates.max(axis=0) >= 1)
-        if not len(alarms):
+        strongest = self._strongest(candidates, widths, values, medians, noise)
+        if strongest is None:
             return None
-        first = int(alarms[0])
-        strongest = int(np.argmax(candidates[:, first]))
-        points = int(widths[strongest])
+        row, first = strongest
+        points = int(widths[row])
         return ExcursionAlarm(
             index=index + first,
             width={OUTLIER: 1, _REPEATED: _AT_RESTART}.get(points, points),
-            strength=min(float(candidates[strongest, first]), self.thresholds.scan.strongest),
+            strength=min(float(candidates[row, first]), self.thresholds.scan.strongest),
             explained=points == OUTLIER,
             repeated=points == _REPEATED,
         )
+
+    def _strongest(
+        self,
+        candidates: FloatArray,
+        widths: IntArray,
+        values: FloatArray,
+        medians: FloatArray,
+        noise: LossNoise,
+    ) -> tuple[int, int] | None:
+        """Which of some evidence [statistics, n] is strongest at the first point with an alarm, and that
+        point; a mean that is higher than its reference, but not than the level, raises none."""
+        limits = self.thresholds.alarms
+        while True:
+            alarms = np.flatnonzero(candidates.max(axis=0) >= 1)
+            if not len(alarms):
+                return None
+            first = int(alarms[0])
+            row, upto = int(np.argmax(candidates[:, first])), first + 1
+            points = int(widths[row])
+            if points < limits.mean_windows[0][0] or is_rise_of_level(
+                self.history, values[:upto], medians[:upto], noise, points, limits
+            ):
+                return row, first
+            candidates[row, first] = 0.0
 
     def _first_alarm(self, index: int, values: FloatArray) -> tuple[LossNoise | None, ExcursionAlarm | None]:
         """The first alarm among the points of a chunk before whose noise too few are known to measure it."""

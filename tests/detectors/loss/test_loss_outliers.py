@@ -111,8 +111,16 @@ def test_a_burst_of_noise_on_a_rising_level_is_at_most_information(seed: int) ->
     assert {finding.severity for finding in detect_all(run_of(level + noise))} <= {Severity.INFO}
 
 
+def test_blips_some_rows_apart_do_not_keep_a_spike_from_being_back() -> None:
+    loss = np.full(120, 0.42) + 1e-9 * np.random.default_rng(0).standard_normal(120)
+    loss[90:92] = (0.63, 0.4209)
+    loss[[98, 105, 113]] = (0.437, 0.428, 0.4241)
+    first = detect_all(run_of(loss, step=50 * np.arange(120)))[0]
+    assert (first.kind, first.start_step, first.end_step) == (Kind.SPIKE_FAST, 4500, 4600)
+
+
 def test_outliers_that_follow_one_another_cost_no_progress() -> None:
-    findings = detect_all(run_of(lognormal(25, points=500, spread=1.0)))
+    findings = detect_all(run_of(lognormal(17, points=500, spread=1.2)))
     assert Kind.SPIKE_SLOW in {finding.kind for finding in findings}
     assert {finding.severity for finding in findings} == {Severity.INFO}
 

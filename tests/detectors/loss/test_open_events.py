@@ -26,6 +26,15 @@ def test_a_far_larger_jump_within_an_unrecovered_spike_is_told() -> None:
     assert starts == [1000, 1040]
 
 
+def test_a_spike_on_the_level_of_an_open_event_is_back_at_that_level() -> None:
+    loss = curve(POINTS, noise=0.02, seed=1) + 0.5 * (PLACES >= 1000)
+    loss += decay(POINTS, 1200, 6.0, 5)
+    first, later = findings(run(series("loss", loss)))
+    assert (first.start_step, first.end_step) == (1000, None)
+    assert (later.kind, later.start_step) == (Kind.SPIKE_FAST, 1200)
+    assert later.evidence["baseline"] == pytest.approx(float(np.median(loss[1150:1200])), rel=0.01)
+
+
 @pytest.mark.parametrize("later", [1, 3, 6])
 def test_a_far_larger_jump_just_after_a_weak_rise_was_detected_is_told(later: int) -> None:
     noise = 0.02

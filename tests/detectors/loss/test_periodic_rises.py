@@ -47,6 +47,16 @@ def test_a_larger_jump_or_one_elsewhere_is_an_event() -> None:
     assert starts[-2:] == [6 * EPOCH, 8 * EPOCH + 150]
 
 
+def test_a_rise_is_at_no_boundary_where_epochs_are_shorter_than_the_log() -> None:
+    loss = 2.0 + 0.02 * np.random.default_rng(4).standard_normal(POINTS)
+    loss[1500:1503] += (3.0, 1.0, 0.4)
+    loss[2310:2312] += (1.0, 0.4)
+    for rows in (0.6, 1, 4):
+        epoch = series("epoch", np.floor(np.arange(POINTS) / rows))
+        found = SpikeDetector().detect(run(series("loss", loss), epoch), DetectorContext())
+        assert [each.start_step for each in found] == [1500, 2310]
+
+
 def averaged_anew(seed: int, *, length: int = 300, epochs: int = 12) -> FloatArray:
     """The mean of all batches since each epoch began."""
     random = np.random.default_rng(seed)

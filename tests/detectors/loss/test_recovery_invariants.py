@@ -33,7 +33,7 @@ LIMITS = RecoveryThresholds(
 )
 """As in use, for excursions of tens of points."""
 LEVELS = (0.0, 0.0, 0.4, 0.6, 1.0, 2.0, 5.0, 10.0, 20.0, 45.0)
-SEEDS = range(40)
+SEEDS = range(80)
 
 
 def random_course(seed: int) -> ExcursionPoints:
@@ -94,7 +94,7 @@ def assert_equal(found: Iterable[Recovery], expected: list[Recovery]) -> None:
 
 
 def test_the_courses_are_of_all_kinds(recoveries: list[Recovery]) -> None:
-    assert 8 < sum(each.back is not None for each in recoveries) < 32
+    assert 16 < sum(each.back is not None for each in recoveries) < 64
     assert sum(each.lasting_at is not None for each in recoveries) > 5
     begun = [each for each in recoveries if each.next_scan <= each.last_seen]
     assert sum(each.settled for each in begun) > 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from holter.detectors.detector import DetectorContext
 from holter.detectors.loss.excursions.baseline import BaselineThresholds, LossHistory, measure_noise
 from holter.detectors.loss.excursions.noise_tails import (
     NO_REACH,
@@ -12,6 +13,8 @@ from holter.detectors.loss.excursions.noise_tails import (
     measure_reach,
     measure_young_reach,
 )
+from holter.detectors.loss.spike import SpikeDetector
+from tests.support.curves import run, series
 
 TAILS = NoiseTailThresholds()
 
@@ -31,6 +34,12 @@ def test_a_level_that_wanders_is_no_first_fall() -> None:
     score[200:248] -= 3
     whole = measure_noise(score, score, score, 0.0, BaselineThresholds())
     assert whole.correlation > 0.3
+
+
+def test_a_run_that_swings_into_its_level_from_below_does_not_rise() -> None:
+    first = [0.7, 0.02, 4.1, 0.03, 1.2, 0.004, 0.009, 0.02, 0.051, 0.046]
+    loss = np.concatenate((first, 0.045 + 1e-9 * np.random.default_rng(0).standard_normal(300)))
+    assert list(SpikeDetector().detect(run(series("loss", loss)), DetectorContext())) == []
 
 
 @pytest.mark.parametrize("points", [32, 64, 128])
