@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from holter.detectors.detector import DetectorContext
-from holter.detectors.formatting import figure
+from holter.detectors.formatting import from_to
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.positions import attempt_rows
 from holter.detectors.signals.break_scan import BreakScan, BreakShape, BreakThresholds, SignalBreak
@@ -188,7 +188,7 @@ class SignalBreakDetector:
             event,
             confidence=self.thresholds.confidence,
             summary=(
-                f"{_WORDS.get(role, series.key.metric)} {how} from {figure(before)} to {figure(extreme)} "
+                f"{_WORDS.get(role, series.key.metric)} {how} {from_to(before, extreme)} "
                 f"from step {int(series.step[start]):,} on{until}."
             ),
             advice=_ADVICE[is_explosion, role in (Role.ACCURACY, Role.REWARD)],

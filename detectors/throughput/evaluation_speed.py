@@ -11,7 +11,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from holter.detectors.detector import DetectorContext
-from holter.detectors.formatting import figure
+from holter.detectors.formatting import figure, from_to
 from holter.detectors.positions import attempt_rows
 from holter.detectors.thresholds import Thresholds
 from holter.roles import EVALUATION_WORDS, Role, role_of, words_of
@@ -102,7 +102,7 @@ class EvaluationSpeedDetector:
             confidence=limits.confidence,
             summary=(
                 f"Evaluations take {figure(times)} times as long from step {start:,} on{until}: {series.key} "
-                f"went from {figure(baseline)} to {figure(level)}."
+                f"went {from_to(baseline, level)}."
             ),
             advice=(
                 "Look at what evaluations do since then (samples, length of what is generated, batch size), "
