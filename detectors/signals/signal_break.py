@@ -17,7 +17,7 @@ from holter.detectors.signals.break_scan import BreakScan, BreakShape, BreakThre
 from holter.detectors.signals.signal_finding import SignalEvent, build_signal_finding
 from holter.detectors.thresholds import Thresholds
 from holter.roles import Role, role_of
-from holter.types import Finding, FloatArray, Kind, RunData, Series
+from holter.types import Finding, FloatArray, Kind, RunData, Series, Severity
 
 _BOTH = frozenset(BreakShape)
 _SHAPES: Mapping[Role, frozenset[BreakShape]] = {
@@ -181,6 +181,7 @@ class SignalBreakDetector:
             extreme=extreme,
             noise=found.noise,
         )
+        is_gain = role in (Role.ACCURACY, Role.REWARD)
         until = "" if found.end is None else f" and was back at step {int(series.step[found.end]):,}"
         how = "rose" if is_explosion else "fell"
         return build_signal_finding(
@@ -191,7 +192,8 @@ class SignalBreakDetector:
                 f"{_WORDS.get(role, series.key.metric)} {how} {from_to(before, extreme)} "
                 f"from step {int(series.step[start]):,} on{until}."
             ),
-            advice=_ADVICE[is_explosion, role in (Role.ACCURACY, Role.REWARD)],
+            advice=_ADVICE[is_explosion, is_gain],
+            severity=Severity.INFO if is_gain and found.end is not None else Severity.WARNING,
         )
 
 
