@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from holter.attempts.superseded import AttemptSpan, superseded_points
-from holter.roles import Role, role_of
+from holter.roles import Role, is_of_evaluation, role_of
 from holter.types import Finding, FloatArray, IntArray, RunData, Series, SeriesKey
 
 _MARGIN_POINTS = 60
@@ -92,14 +92,19 @@ def _attempt_spans(series: Series, attempts_to: int | None) -> list[AttemptSpan]
     return spans
 
 
+_SPEED = (Role.THROUGHPUT, Role.MFU, Role.STEP_TIME)
+
+
 def main_series(run: RunData) -> list[Series]:
     """The series to show first: a loss, a speed and a gradient norm, as far as the run has them."""
     chosen = []
-    for roles in ((Role.LOSS,), (Role.THROUGHPUT, Role.MFU, Role.STEP_TIME), (Role.GRAD_NORM,)):
+    for roles in ((Role.LOSS,), _SPEED, (Role.GRAD_NORM,)):
         candidates = [
             (roles.index(role), key)
             for key in run.series
-            if (role := role_of(key)) in roles and not any(name == "rank" for name, _ in key.labels)
+            if (role := role_of(key)) in roles
+            and key.rank is None
+            and not (role in _SPEED and is_of_evaluation(key))
         ]
         if candidates:
             chosen.append(run.series[min(candidates)[1]])

@@ -315,6 +315,11 @@ def words_of(metric: str) -> frozenset[str]:
     return frozenset((*folders, *(re.sub(r"(?<=\w)loss(es)?$", "", word) for word in last)))
 
 
+def is_of_evaluation(key: SeriesKey) -> bool:
+    """Whether a series is named after evaluations: its speed is not that of the training."""
+    return not _EVALUATIONS.isdisjoint(words_of(key.metric))
+
+
 def is_total_loss(key: SeriesKey) -> bool:
     """Whether the name of a loss qualifies it by no more than its data and statistic: `loss`, `train/total`.
 
@@ -336,6 +341,6 @@ def role_of(key: SeriesKey) -> Role:
     if isinstance(key.metric, MetricWithRole):
         return key.metric.role
     role = _by_name(key.metric)
-    if role is Role.LOSS and any(name == "dataset" for name, _ in key.labels):
+    if role is Role.LOSS and key.label("dataset") is not None:
         return Role.DATASET_LOSS
     return role

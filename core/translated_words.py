@@ -101,6 +101,26 @@ METRICS: dict[str, str] = {
 }
 """What is measured."""
 
+SETTINGS: dict[str, str] = {
+    **dict.fromkeys(
+        (
+            "バッチサイズ",
+            "批次大小",
+            "批量大小",
+            "批大小",
+            "批處理大小",
+            "배치 크기",
+            "배치 사이즈",
+            "размер батча",
+        ),
+        "batch size",
+    ),
+    **dict.fromkeys(
+        ("データ数", "サンプル数", "样本数", "樣本數", "数据量", "데이터 수", "샘플 수"), "num samples"
+    ),
+}
+"""What is set, or how much data there is."""
+
 _GERMAN = {
     data + metric: f"{data_in_english} {METRICS[metric]}"
     for data, data_in_english in (("trainings", "train"), ("validierungs", "val"), ("test", "test"))
@@ -118,7 +138,7 @@ _QUALIFIERS: dict[str, str] = dict.fromkeys(
 )
 """Words for the current one before the word of what counts."""
 
-_ENGLISH = {**COUNTERS, **DATA, **METRICS, **_QUALIFIERS}
+_ENGLISH = {**COUNTERS, **DATA, **METRICS, **SETTINGS, **_QUALIFIERS}
 _LETTERS = r"a-z\u0430-\u044f\u0451\u00e0-\u00ff"
 _WHOLE_WORD = re.compile(
     "|".join(

@@ -23,6 +23,14 @@ def labels_of(mapping: Mapping[str, object]) -> Labels:
     return tuple(sorted((str(name), str(value)) for name, value in mapping.items()))
 
 
+def label_of(labels: Labels, name: str) -> str | None:
+    """The value of the label of this name; None without it."""
+    for label, value in labels:
+        if label == name:
+            return value
+    return None
+
+
 CLOCK_STEPS = "milliseconds"
 """The value of the label `steps` of a series whose steps are wall times: milliseconds since 1970."""
 
@@ -33,13 +41,22 @@ class SeriesKey(NamedTuple):
     metric: str
     labels: Labels = ()
 
+    def label(self, name: str) -> str | None:
+        """The value of a label; None without it."""
+        return label_of(self.labels, name)
+
+    @property
+    def rank(self) -> str | None:
+        """The rank that logs the series; None for a series of the run as such."""
+        return self.label("rank")
+
     @property
     def step_unit(self) -> str | None:
         """What the steps count where they are not training steps ("message bytes"): the label `steps`.
 
         Such a series states neither how far a run is nor when it restarted.
         """
-        return next((value for name, value in self.labels if name == "steps"), None)
+        return self.label("steps")
 
     @property
     def has_clock_steps(self) -> bool:
@@ -60,6 +77,11 @@ class ConfigKey(NamedTuple):
 
     name: str
     labels: Labels = ()
+
+    @property
+    def rank(self) -> str | None:
+        """The rank that states the setting; None for a setting of the run as such."""
+        return label_of(self.labels, "rank")
 
     def __str__(self) -> str:
         return str(SeriesKey(*self))

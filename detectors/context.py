@@ -47,7 +47,7 @@ def related_changes(run: RunData, attempt: int, from_step: int, to_step: int) ->
     datasets: list[str] = []
     for key in sorted(run.series):
         role = role_of(key)
-        if role not in _CHANGES or any(name == "rank" for name, _ in key.labels):
+        if role not in _CHANGES or key.rank is not None:
             continue
         before, inside = _values_around(run.series[key], attempt, from_step, to_step)
         if not len(inside) or not len(before):

@@ -21,7 +21,7 @@ def figure(value: float, digits: int = _DIGITS) -> str:
     for size, suffix in SUFFIXES:
         if abs(value) >= size and abs(value) >= 1e4:
             return f"{value / size:.{digits}g}{suffix}" if abs(value) < 1e18 else f"{value:.{digits}g}"
-    return f"{value:,.{max(digits - 4, 0)}f}" if abs(value) >= 1000 else f"{value:.{digits}g}"
+    return f"{value:,.0f}" if abs(value) >= 1000 and digits <= 4 else f"{value:,.{digits}g}"
 
 
 def figures(*values: float) -> tuple[str, ...]:

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 from holter.ingest import step_columns
 from holter.ingest.console.line.evaluation_names import metric_name
 from holter.ingest.console.line.line_counters import Counter
+from holter.ingest.console.steps.known_steps import has_steps
 from holter.ingest.console.steps.stated_names import note_names
-from holter.ingest.console.steps.step_axis import has_steps, training_step
+from holter.ingest.console.steps.step_axis import training_step
 from holter.ingest.console.tables.table_rows import (
     columns_of,
     evaluated_data,

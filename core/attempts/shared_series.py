@@ -45,9 +45,7 @@ class SeriesOwners:
                 owners[key] = name  # the owner is in another attempt by now
                 continue
             is_sole = False
-            if _overlap(other.series[key], progress) and all(
-                label != WRITER_LABEL for label, _ in key.labels
-            ):
+            if _overlap(other.series[key], progress) and key.label(WRITER_LABEL) is None:
                 state.distinguished.add(key)
         state.sole_owner = is_sole
 
@@ -106,6 +104,6 @@ class WriterLabels:
     def _key(self, key: SeriesKey, state: WriterState) -> SeriesKey:
         if key in state.series and key not in state.distinguished:
             return key
-        if key.step_unit is not None or any(label == WRITER_LABEL for label, _ in key.labels):
+        if key.step_unit is not None or key.label(WRITER_LABEL) is not None:
             return key
         return SeriesKey(key.metric, labels_of(dict((*key.labels, self._label))))

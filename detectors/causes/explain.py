@@ -99,11 +99,7 @@ class _Explainer:
     def __init__(self, run: RunData, state: IncrementalState, all_findings: Sequence[Finding]) -> None:
         self._run = run
         self._all = all_findings
-        keys = [
-            key
-            for key in sorted(run.series)
-            if role_of(key) is not Role.OTHER and not any(name == "rank" for name, _ in key.labels)
-        ]
+        keys = [key for key in sorted(run.series) if role_of(key) is not Role.OTHER and key.rank is None]
         self._series = [run.series[key] for key in keys]
         self._candidates = [each for each in self._series if role_of(each.key) in CAUSE_ROLES]
         self._checkpoints: ScanCheckpoints[tuple[object, Mapping[_Place, _Explained]]] = state.checkpoints(

@@ -341,7 +341,7 @@ def _mixture_change(
 
 def dataset_name(key: SeriesKey) -> str:
     """The dataset of a series of shares."""
-    return dict(key.labels).get("dataset") or key.metric.rsplit("/", 1)[-1]
+    return key.label("dataset") or key.metric.rsplit("/", 1)[-1]
 
 
 def _share_change(

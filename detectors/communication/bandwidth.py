@@ -139,7 +139,7 @@ def _trials(run: RunData) -> Iterator[CollectiveBandwidth]:
         if len(bandwidths):
             yield CollectiveBandwidth(
                 source="benchmark",
-                collective=dict(key.labels).get("collective", ""),
+                collective=key.label("collective") or "",
                 communicator="",
                 size="trials",
                 bytes=0.0,
@@ -224,7 +224,7 @@ def _sizes(run: RunData) -> dict[str, int]:
     """The number of ranks of each process group, as dumps state it."""
     sizes: dict[str, int] = {}
     for key in run.series:
-        group = dict(key.labels).get("process_group")
+        group = key.label("process_group")
         if key.metric == "process_group_ranks" and group is not None and len(run.series[key]):
             size = float(run.series[key].value[-1])
             sizes[group] = max(sizes.get(group, 0), int(size) if 0 < size < 1e7 else 0)

@@ -58,7 +58,7 @@ def rank_overlaps(run: RunData) -> Iterator[RankOverlap]:
             ]
             if all(part is not None for part in parts):
                 communication, compute, exposed = (float(part or 0) / 1e6 for part in parts)
-                rank = dict(key.labels).get("rank", "")
+                rank = key.rank or ""
                 yield RankOverlap(rank=rank, communication=communication, compute=compute, exposed=exposed)
 
 
@@ -70,7 +70,7 @@ def _last(run: RunData, key: SeriesKey) -> float | None:
 
 
 def _by_rank(key: SeriesKey) -> tuple[int, SeriesKey]:
-    rank = dict(key.labels).get("rank", "")
+    rank = key.rank or ""
     return int(rank) if rank.isdecimal() and len(rank) < 10 else -1, key
 
 

@@ -93,7 +93,7 @@ class EarlyRiseDetector:
         first: dict[tuple[int, Role], Finding] = {}
         for key in sorted(run.series):
             role = role_of(key)
-            if role in _LOSSES and not any(name == "rank" for name, _ in key.labels):
+            if role in _LOSSES and key.rank is None:
                 for rise in self._scan(run.series[key], context).rises:
                     if not self._is_explained(run, rise):
                         finding = _finding(run.series[key], role, rise, self.thresholds)
@@ -305,4 +305,7 @@ def _advice(role: Role, rise: EarlyRise) -> str:
             f"Keep the checkpoint of step {rise.lowest:,}; lower the learning rate, or regularise more where "
             "the training loss falls."
         )
-    return "Stop, and start again with a lower learning rate or a longer warm-up; check data and precision."
+    return (
+        f"Stop; go back to step {rise.lowest:,} or start again, with a lower learning rate or a longer "
+        "warm-up; check data and precision."
+    )

@@ -97,7 +97,7 @@ class EvaluationDetector:
         losses = [
             run.series[key]
             for key in sorted(run.series)
-            if role_of(key) is Role.EVAL_LOSS and not any(name == "rank" for name, _ in key.labels)
+            if role_of(key) is Role.EVAL_LOSS and key.rank is None
         ]
         if not losses:
             return
@@ -162,7 +162,7 @@ class EvaluationDetector:
             severity=_severity(outcome, training, is_announced=announced is not None),
             confidence=float(1 - self.thresholds.doubt / min(max(rise.strength, 1.0), 1e6) ** 2),
             summary=_summary(detection, start, peak, back, training),
-            advice=_advice(outcome.kind, good_step, back is not None, training),
+            advice=_advice(outcome.kind, good_step, start if back is not None else None, training),
             evidence={
                 "baseline": rise.baseline,
                 "peak": peak,
@@ -173,6 +173,7 @@ class EvaluationDetector:
                 "recovery_steps": None if back is None else back - start,
                 "cause": training.cause,
                 **training.evidence,
+                **({"rollback_upto": good_step} if _needs_rollback(outcome, training) else {}),
                 **({"also": also} if also else {}),
             },
         )
@@ -268,6 +269,11 @@ def _reference_to_rise(detection: EvaluationDetection) -> dict[str, object]:
     )
 
 
+def _needs_rollback(outcome: RiseOutcome, training: TrainingComparison) -> bool:
+    """Whether the model got worse, as far as is known, and not its evaluation."""
+    return outcome.back is None and (outcome.kind is Kind.DIVERGENCE or training.rose is not False)
+
+
 _TRAINING_CLAUSE = {
     True: ", and the training loss rose with it",
     False: ", while the training loss did not",
@@ -296,11 +302,15 @@ def _summary(
     return f"{loss} rose {moved} {when} step {start}{stays}{clause}."
 
 
-def _advice(kind: Kind, good_step: int, is_back: bool, training: TrainingComparison) -> str:
-    """What to do about a rise after a good evaluation at `good_step`."""
+def _advice(kind: Kind, good_step: int, back_from: int | None, training: TrainingComparison) -> str:
+    """What to do about a rise after a good evaluation at `good_step`; `back_from`: where it began, if it is
+    back."""
     good = f"{good_step:,}"
-    if is_back:
-        return "Nothing to do now; evaluate that checkpoint again before it is used."
+    if back_from is not None:
+        return (
+            f"Nothing to do now; evaluate the checkpoint of step {back_from:,} again before it is used, and "
+            "those up to the recovery."
+        )
     if kind is Kind.DIVERGENCE and training.rose is False:
         return f"The model overfits, or the training data drift: keep the checkpoint of step {good}."
     if kind is Kind.RESUME_ARTIFACT:

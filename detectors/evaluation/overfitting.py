@@ -73,7 +73,7 @@ class OverfittingDetector:
         losses = [
             run.series[key]
             for key in sorted(run.series)
-            if role_of(key) is Role.EVAL_LOSS and not any(name == "rank" for name, _ in key.labels)
+            if role_of(key) is Role.EVAL_LOSS and key.rank is None
         ]
         by_attempt: dict[int, list[Finding]] = {}
         for series in losses:
@@ -137,7 +137,7 @@ def _training_losses(run: RunData, attempt: int, lowest: int, detected: int) -> 
     """The medians of the training loss up to the lowest evaluation, and from there to the detection; None
     where either is not logged."""
     for key in sorted(run.series):
-        if role_of(key) is Role.LOSS and not any(name == "rank" for name, _ in key.labels):
+        if role_of(key) is Role.LOSS and key.rank is None:
             series = run.series[key]
             rows = rows_of_attempt(series, attempt).rows
             step, value = series.step[rows], series.value[rows]
@@ -163,6 +163,11 @@ def _finding(
     upto = len(value) if back is None else back
     peak = rise.lowest + int(np.argmax(value[rise.lowest : upto]))
     best, until = f"{int(step[rise.lowest]):,}", f"{int(step[peak]):,}"
+    rose = (
+        f"Evaluation loss {series.key} rose with each of {counted(rise.detected - rise.lowest, 'evaluation')}"
+    )
+    if peak != rise.detected:
+        rose += f" up to step {int(step[rise.detected]):,}"
     count = rise.detected - rise.lowest + 1
     start, detected = (int(step[row]) for row in (rise.lowest + 1, rise.detected))
     before, after = figures(low, float(value[peak]))
@@ -180,18 +185,20 @@ def _finding(
         severity=Severity.WARNING if back is None else Severity.INFO,
         confidence=1 - thresholds.doubt / max(rise.errors / thresholds.slope_errors, 1.0) ** 2,
         summary=(
-            f"Evaluation loss {series.key} rose with each of {counted(count - 1, 'evaluation')}, {moved}, "
-            "while the training loss fell."
+            f"{rose} while the training loss fell: {moved}"
+            f"{'' if back is None else f'; it was back at step {int(step[back]):,}'}."
         ),
-        advice=f"The model overfits: keep the checkpoint of step {best}, and train for fewer epochs.",
+        advice=(
+            f"The model overfits: keep the checkpoint of step {best}, and train for fewer epochs."
+            if back is None
+            else "Nothing to do now: the evaluation loss came back by itself."
+        ),
         evidence={
             "baseline": low,
             "peak": float(value[peak]),
             "noise": rise.noise,
             "strength": rise.errors / thresholds.slope_errors,
-            "evaluations": count,
             "recovery_steps": None if back is None else int(step[back]) - start,
-            "cause": "evaluation",
             "training_loss_before": training[0],
             "training_loss": training[1],
             "lowest_step": int(step[rise.lowest]),

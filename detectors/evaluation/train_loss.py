@@ -53,7 +53,7 @@ def compare_with_training_loss(
 ) -> TrainingComparison:
     """The training loss up to the last good evaluation's step against that from there to the detection."""
     keys = [key for key in sorted(run.series) if role_of(key) is Role.LOSS]
-    keys = [key for key in keys if not any(name == "rank" for name, _ in key.labels)]
+    keys = [key for key in keys if key.rank is None]
     if not keys:
         return TrainingComparison(rose=None)
     series = run.series[keys[0]]

@@ -98,8 +98,9 @@ SPIKE_UNRECOVERED = FindingType(
 )
 DIVERGENCE = FindingType(
     kind=Kind.DIVERGENCE,
-    title="Loss divergence",
-    meaning="The loss rises slowly and steadily, without a spike.",
+    title="Divergence",
+    meaning="A loss rises slowly and steadily, without a spike; or a gradient norm, a KL divergence or a "
+    "term of the loss rises far out of its range.",
     advice="Stop; look at the learning rate, precision and data.",
     severity=SeverityRule(
         severities=(Severity.WARNING, Severity.CRITICAL),

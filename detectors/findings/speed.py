@@ -26,7 +26,8 @@ from holter.types import Kind, Severity
 THROUGHPUT_REGRESSION = FindingType(
     kind=Kind.THROUGHPUT_REGRESSION,
     title="Throughput regression",
-    meaning="The run has been slower than its own established level by 3 % or more for a long time.",
+    meaning="The run has been slower than its own established level by 3 % or more for a long time, or its "
+    "evaluations take half as long again as all before.",
     advice="Look at the nodes, the network and the data loader.",
     severity=SeverityRule(
         severities=(Severity.INFO, Severity.WARNING, Severity.CRITICAL),

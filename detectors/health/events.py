@@ -96,7 +96,7 @@ def read_fault_events(series: Series, checkpoints: ScanCheckpoints[_FaultHistory
 
 def _event(series: Series, time: float, value: float, count: float) -> FaultEvent:
     metric, count = series.key.metric, max(count, 1.0)
-    labelled = next((label for name, label in series.key.labels if name == "xid"), None)
+    labelled = series.key.label("xid")
     code = int(labelled) if labelled is not None and labelled.isdecimal() else None
     if code is None and _LAST_XID.fullmatch(metric) and abs(value) < 1e6:
         code, count = int(value), 1.0

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from holter.detectors.detector import DetectorContext
-from holter.detectors.policy_losses import has_policy
+from holter.detectors.policy_losses import has_adversary, has_policy
 from holter.roles import Role, role_of
 from holter.types import Diagnostic, RunData, Severity
 
@@ -33,24 +33,22 @@ class UnjudgedRunCheck:
                 for key, role in roles.items()
                 if role in (Role.OTHER, Role.LOSS_TERM)
                 and len(run.series[key]) >= _MIN_POINTS
-                and not any(name == "rank" for name, _ in key.labels)
+                and key.rank is None
             }
         )
         if not curves:
             return
+        terms = {str(key.metric) for key, role in roles.items() if role is Role.LOSS_TERM}
+        reason = _reason(run) if terms else None
+        if reason is not None:  # of such a run the losses are known
+            curves = [each for each in curves if each in terms] or curves
         others = f" and {len(curves) - _NAMED} more" if len(curves) > _NAMED else ""
-        terms = any(role is Role.LOSS_TERM for role in roles.values())
-        reason = (
-            "The losses of a policy depend on the data that it makes, so none is examined for spikes and "
-            "divergence"
-            if terms and has_policy(run)
-            else "No series is recognised as a loss, so none is examined for spikes and divergence"
-        )
+        reason = reason or "No series is recognised as a loss"
         yield Diagnostic(
             code=self.name,
             attempt=0,
             severity=Severity.INFO,
-            summary=f"{reason}: "
+            summary=f"{reason}, so none is examined for spikes and divergence: "
             f"{', '.join(curves[:_NAMED])}{others}."
             + (
                 " Terms of policies, critics and adversaries are examined for NaN and explosions only."
@@ -60,3 +58,12 @@ class UnjudgedRunCheck:
             advice='In holter.toml: [projects."*".detection] metrics = {NAME = "loss"} (docs/tuning.md).',
             evidence={"series": curves},
         )
+
+
+def _reason(run: RunData) -> str | None:
+    """Why the losses of a policy or of adversaries are terms; None for other runs."""
+    if has_policy(run):
+        return "The losses of a policy depend on the data that it makes"
+    if has_adversary(run):
+        return "The losses of a generator and its adversary rise as the other learns"
+    return None

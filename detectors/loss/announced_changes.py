@@ -30,6 +30,8 @@ _SETTING_NAME = re.compile(
     re.IGNORECASE,
 )
 """Names of settings of the objective or the data, which are planned where they hardly ever change."""
+_NUMBER = re.compile(r"(^|[/_.-])\d+($|[/_.-])")
+"""A number in the name of a layer: what is logged of its weights is no setting."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +74,7 @@ def find_announced_change(
     for key in sorted(run.series):
         role, is_setting = role_of(key), _is_setting(key)
         is_stage = is_setting or _is_of_stages(key)
-        if not (is_stage or role is Role.LEARNING_RATE) or any(name == "rank" for name, _ in key.labels):
+        if not (is_stage or role is Role.LEARNING_RATE) or key.rank is not None:
             continue
         step, value, onset = _rows_around(run.series[key], attempt, start_step, detected_step, thresholds)
         if is_setting and np.count_nonzero(np.diff(value)) > thresholds.setting_changes:
@@ -93,11 +95,16 @@ def stage_began(
 ) -> bool:
     """Whether a planned stage of an attempt began between two steps, or shortly before."""
     for key in sorted(run.series):
-        if _is_of_stages(key) and not any(name == "rank" for name, _ in key.labels):
+        if _is_of_stages(key) and key.rank is None:
             _, value, onset = _rows_around(run.series[key], attempt, from_step, to_step, thresholds)
             if _find_stage(value, onset, thresholds) is not None:
                 return True
     return False
+
+
+def may_announce_change(key: SeriesKey) -> bool:
+    """Whether a series is named after a stage of the training or a setting of its objective or data."""
+    return _is_setting(key) or _is_of_stages(key)
 
 
 def _is_of_stages(key: SeriesKey) -> bool:
@@ -107,7 +114,8 @@ def _is_of_stages(key: SeriesKey) -> bool:
 
 
 def _is_setting(key: SeriesKey) -> bool:
-    return role_of(key) is Role.OTHER and _SETTING_NAME.search(key.metric) is not None
+    is_named = _SETTING_NAME.search(key.metric) is not None and _NUMBER.search(key.metric) is None
+    return role_of(key) is Role.OTHER and is_named
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,7 +134,7 @@ def follow_change(
     run: RunData, change: dict[str, Any], attempt: int, until_step: int, thresholds: AnnouncedChangeThresholds
 ) -> ChangeDevelopment:
     """What became of an announced change by a step of its attempt."""
-    of_run = (key for key in sorted(run.series) if not any(name == "rank" for name, _ in key.labels))
+    of_run = (key for key in sorted(run.series) if key.rank is None)
     series = next(run.series[key] for key in of_run if key.metric == change["metric"])
     first = max(rows_up_to(series, (attempt, change["step"] - 1)), 0)
     values = series.value[first : rows_up_to(series, (attempt, until_step))]
@@ -169,7 +177,7 @@ def _has_new_rate(
 ) -> bool:
     """Whether a learning rate rose far beyond all that the run has had: no stage explains what follows."""
     for key in sorted(run.series):
-        if role_of(key) is Role.LEARNING_RATE and not any(name == "rank" for name, _ in key.labels):
+        if role_of(key) is Role.LEARNING_RATE and key.rank is None:
             _, value, onset = _rows_around(run.series[key], attempt, start_step, detected_step, thresholds)
             first = max(onset - thresholds.stage_rows, 0)
             known = value[:first].max(initial=0.0)

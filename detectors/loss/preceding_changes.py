@@ -53,7 +53,7 @@ def find_preceding_changes(
     changes: list[PrecedingChange] = []
     for key in sorted(run.series):
         describe = _DESCRIBE.get(role_of(key))
-        if describe is None or any(name == "rank" for name, _ in key.labels):
+        if describe is None or key.rank is not None:
             continue
         step, value, onset = _points_around(run.series[key], attempt, start_step, detected_step, thresholds)
         first = max(onset - thresholds.recent_points, 0)

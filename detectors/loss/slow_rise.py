@@ -123,7 +123,7 @@ class SlowRiseDetector:
     def detect(self, run: RunData, context: DetectorContext) -> Iterator[Finding]:
         """A finding for each rise of a training loss that no logged change explains."""
         for key in sorted(run.series):
-            if role_of(key) is Role.LOSS and not any(name == "rank" for name, _ in key.labels):
+            if role_of(key) is Role.LOSS and key.rank is None:
                 series = run.series[key]
                 for rise in self._rises(series, context):
                     if not self._is_explained(run, rise):
@@ -172,7 +172,7 @@ def _has_restarted_rate(run: RunData, rise: SlowRise, ratio: float) -> bool:
     to detect the rise, though it may have fallen again: a schedule that restarts."""
     since = 2 * rise.compared_from - rise.detected
     for key in sorted(run.series):
-        if role_of(key) is Role.LEARNING_RATE and not any(name == "rank" for name, _ in key.labels):
+        if role_of(key) is Role.LEARNING_RATE and key.rank is None:
             series = run.series[key]
             first = max(rows_up_to(series, (rise.attempt, since)) - 1, 0)
             rates = series.value[first : rows_up_to(series, (rise.attempt, rise.detected))]

@@ -127,7 +127,7 @@ class SpikeDetector:
         by_role: dict[Role, list[Series]] = {Role.LOSS: [], Role.DATASET_LOSS: []}
         for key in sorted(run.series):
             # thousands of ranks repeat the loss of the run
-            if role_of(key) in by_role and not any(name == "rank" for name, _ in key.labels):
+            if role_of(key) in by_role and key.rank is None:
                 by_role[role_of(key)].append(run.series[key])
         # an event of the total and of its terms is named by the total
         losses = sorted(by_role[Role.LOSS], key=lambda series: not is_total_loss(series.key))

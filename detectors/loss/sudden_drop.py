@@ -121,7 +121,7 @@ class SuddenDropDetector:
         candidates: list[Finding] = []
         for role, block in blocks.items():
             for key in sorted(run.series):
-                if role_of(key) is role and not any(name in ("rank", "dataset") for name, _ in key.labels):
+                if role_of(key) is role and key.rank is None and key.label("dataset") is None:
                     candidates += self._in_series(run, run.series[key], block, context)
         findings: list[Finding] = []
         for finding in sorted(candidates, key=lambda finding: (finding.attempt, finding.detected_step)):

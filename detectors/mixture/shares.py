@@ -107,7 +107,7 @@ _COLUMNS = [column.name for column in fields(LossRows)]
 
 def find_dataset_losses(run: RunData) -> DatasetLosses | None:
     """The series to examine; None with fewer than two datasets."""
-    keys = [key for key in sorted(run.series) if not any(name == "rank" for name, _ in key.labels)]
+    keys = [key for key in sorted(run.series) if key.rank is None]
     total = next((run.series[key] for key in keys if role_of(key) is Role.LOSS), None)
     losses = {
         _dataset_name(run.series[key]): run.series[key] for key in keys if role_of(key) is Role.DATASET_LOSS
@@ -152,7 +152,7 @@ def read_loss_rows(
 
 
 def _dataset_name(series: Series) -> str:
-    return dict(series.key.labels).get("dataset") or series.key.metric.rsplit("/", 1)[-1]
+    return series.key.label("dataset") or series.key.metric.rsplit("/", 1)[-1]
 
 
 def _position_numbers(attempt: IntArray, step: IntArray) -> IntArray:

@@ -133,7 +133,7 @@ class MaskedNanDetector:
         segments: list[_MaskedSegment] = []
         for key in sorted(run.series):
             role = role_of(key)
-            if any(name == "rank" for name, _ in key.labels):
+            if key.rank is not None:
                 continue
             if role in (Role.LOSS, Role.GRAD_NORM):
                 series = run.series[key]

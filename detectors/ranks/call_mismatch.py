@@ -89,7 +89,7 @@ def _series_by_communicator(run: RunData) -> list[list[Series]]:
 
 def _has_several_communicators(series: Sequence[Series]) -> bool:
     """Whether the series may be of several communicators: more processes call than one of that size has."""
-    size = ANONYMOUS.match(dict(series[0].key.labels).get("comm", ""))
+    size = ANONYMOUS.match(series[0].key.label("comm") or "")
     return size is not None and len(series) > int(size[1])
 
 
@@ -142,7 +142,7 @@ def _finding(
     hosts = hosts_of_ranks(run, ranks)
     where = f" ({', '.join(hosts[:4])})" if hosts else ""
     behind, last = _furthest_behind(series, attempt)
-    is_anonymous = ANONYMOUS.match(dict(key.labels).get("comm", ""))
+    is_anonymous = ANONYMOUS.match(key.label("comm") or "")
     subject = f"{describe_ranks(ranks)}{where} {verb(len(ranks), 'calls', 'call')}"
     return Finding(
         kind=Kind.DESYNC,

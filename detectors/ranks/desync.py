@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from holter.detectors.detector import DetectorContext
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.positions import last_common_position, rows_up_to
-from holter.detectors.ranks.rank_matrix import RankMatrix, build_rank_matrix, rank_of, series_by_rank
+from holter.detectors.ranks.rank_matrix import RankMatrix, build_rank_matrix, series_by_rank
 from holter.detectors.ranks.ras import REPORTS
 from holter.detectors.thresholds import Thresholds
 from holter.roles import Role
@@ -227,7 +227,7 @@ def _forward_fill(value: FloatArray) -> FloatArray:
 
 def _finding(series: list[Series], divergence: _RankDivergence) -> Finding:
     own, others, end = divergence.own, divergence.others, divergence.end
-    ranks = [rank_of(series[column].key) or "" for column in divergence.ranks]
+    ranks = [series[column].key.rank or "" for column in divergence.ranks]
     labels = series[divergence.ranks[0]].key.labels if len(ranks) == 1 else ()
     subject = f"Rank {ranks[0]} is" if len(ranks) == 1 else f"{len(ranks)} ranks are"
     relation = "behind" if own < others else "ahead of"

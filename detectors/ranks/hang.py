@@ -223,7 +223,7 @@ def _all_ranks(run: RunData, group: str, reports: _GroupReports) -> set[str]:
         return reports.members
     if group.partition("(")[0] not in ("", "0"):
         return set()
-    ranks = {dict(key.labels).get("rank", "") for key in run.series if "comm" not in dict(key.labels)}
+    ranks = {key.rank or "" for key in run.series if key.label("comm") is None}
     sizes = [
         float(series.value[np.isfinite(series.value)].max(initial=0))
         for key, series in run.series.items()

@@ -21,8 +21,7 @@ _MAX_LISTED_RANKS = 8
 
 def rank_or_process(key: SeriesKey) -> str:
     """The rank of a series, or its process where the log names no rank; "" where it names neither."""
-    labels = dict(key.labels)
-    return labels.get("rank") or labels.get("process") or ""
+    return key.rank or key.label("process") or ""
 
 
 def rank_as_evidence(rank: str) -> int | str:

@@ -46,7 +46,7 @@ class RankMatrix:
 def hosts_by_rank(run: RunData) -> dict[str, str]:
     """The host of each rank, where a label of any of its series names it."""
     hosts: dict[str, str] = {}
-    for key in sorted(key for key in run.series if rank_of(key) is not None):
+    for key in sorted(key for key in run.series if key.rank is not None):
         labels = dict(key.labels)
         host = next((labels[name] for name in _HOST_LABELS if name in labels), None)
         if host is not None:
@@ -60,18 +60,13 @@ def hosts_of_ranks(run: RunData, ranks: Iterable[str]) -> list[str]:
     return sorted({hosts[rank] for rank in ranks if rank in hosts})
 
 
-def rank_of(key: SeriesKey) -> str | None:
-    """The rank of a series; None for a series of the run as such."""
-    return next((value for name, value in key.labels if name == "rank"), None)
-
-
 def series_by_rank(run: RunData, role: Role) -> list[list[Series]]:
     """The ranks' series of every metric of this role that at least three ranks log.
 
     Collectives of different kind, size or communicator are not compared: they differ in other labels.
     """
     by_common_key: dict[SeriesKey, list[SeriesKey]] = {}
-    chosen = [key for key in run.series if role_of(key) is role and rank_of(key) is not None]
+    chosen = [key for key in run.series if role_of(key) is role and key.rank is not None]
     for key in sorted(chosen, key=_by_number):
         if len(run.series[key]):
             by_common_key.setdefault(common_key(key), []).append(key)
@@ -84,7 +79,7 @@ def common_key(key: SeriesKey) -> SeriesKey:
 
 
 def _by_number(key: SeriesKey) -> tuple[str, int, SeriesKey]:
-    rank = rank_of(key)
+    rank = key.rank
     return key.metric, int(rank) if rank is not None and rank.isdecimal() else -1, key
 
 

@@ -52,7 +52,7 @@ class RasDetector:
         counts: dict[_GroupKey, list[Series]] = {}
         missing: dict[_GroupKey, list[Series]] = {}
         for key in sorted(run.series):
-            comm = dict(key.labels).get("comm", "")
+            comm = key.label("comm") or ""
             if key.step_unit != REPORTS or not len(run.series[key]):
                 continue
             groups = (
@@ -85,7 +85,7 @@ def _stopped_ranks(
 ) -> Iterator[Finding]:
     """The first time that no count changes although they differ, until they change again."""
     table = _report_table(series, group[0])
-    columns = [(dict(each.key.labels).get("collective", ""), rank_or_process(each.key)) for each in series]
+    columns = [(each.key.label("collective") or "", rank_or_process(each.key)) for each in series]
     start = None
     for report in range(1, len(table.value)):
         unchanged = _is_unchanged(table.value[report - 1], table.value[report])
@@ -187,7 +187,7 @@ def _lost_ranks(group: _GroupKey, series: list[Series], limits: RasThresholds) -
     ranks = list(dict.fromkeys(rank_or_process(series[column].key) for column in columns))
     dead = bool((table.value[detected[0]] == _DEAD).any())
     first = int(np.flatnonzero(~answered[:, columns].all(axis=1))[0])
-    hosts = sorted({host for column in columns if (host := dict(series[column].key.labels).get("host"))})
+    hosts = sorted({host for column in columns if (host := series[column].key.label("host"))})
     who, of = describe_ranks(ranks), f" of communicator {group[1]}" if group[1] else ""
     yield _finding(
         group,

@@ -12,12 +12,12 @@ from holter.detectors.detector import DetectorContext
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.positions import rows_up_to
 from holter.detectors.ranks.lag_detector import LagCost, LagScan, LagThresholds, RankLag
+from holter.detectors.ranks.naming import rank_as_evidence
 from holter.detectors.ranks.rank_matrix import (
     RankMatrix,
     build_rank_matrix,
     common_key,
     hosts_of_ranks,
-    rank_of,
     series_by_rank,
 )
 from holter.detectors.ranks.timing_rows import build_timing_rows
@@ -125,7 +125,7 @@ def _is_same_steps(wait: list[Series], series: list[Series]) -> bool:
 
 
 def _ranks(series: list[Series]) -> list[str | None]:
-    return [rank_of(each.key) for each in series]
+    return [each.key.rank for each in series]
 
 
 def _inverted(wait: RankMatrix) -> RankMatrix:
@@ -148,7 +148,7 @@ def _finding(
         "slower_by": slower,
         "noise": lag.noise,
         "duty": duty,
-        "ranks": [_rank_evidence(series[rank].key) for rank in (lag.rank, *lag.together)],
+        "ranks": [rank_as_evidence(series[rank].key.rank or "") for rank in (lag.rank, *lag.together)],
         **cost,
     }
     often = "all the time" if duty > thresholds.constant_duty else f"{duty:.0%} of the time"
@@ -187,11 +187,6 @@ def _with_hosts(finding: Finding, run: RunData) -> Finding:
     )
 
 
-def _rank_evidence(key: SeriesKey) -> int | str:
-    rank = dict(key.labels)["rank"]
-    return int(rank) if rank.isdecimal() else rank
-
-
 def _cost_evidence(cost: LagCost, *, has_waits: bool) -> dict[str, float]:
     """What the others lose: time a step in the log's unit, and as a share where waits are logged too."""
     if not cost.rows:
@@ -210,14 +205,14 @@ def _cost_evidence(cost: LagCost, *, has_waits: bool) -> dict[str, float]:
 def _summary(
     key: SeriesKey, slower: float, often: str, lost: float | None, span: tuple[int, int | None], ranks: int
 ) -> str:
-    rank, (start, end) = dict(key.labels)["rank"], span
+    start, end = span
     step = key.step_unit or "step"
     since = f"since {step} {start:,}" + ("" if end is None else f" until {step} {end:,}")
     if role_of(key) is Role.COLLECTIVE_TIME:
         return (
-            f"Rank {rank} is slow: the other {ranks - 1} ranks wait for it ({slower:.0%} more time in this "
-            f"collective, {often}) {since}."
+            f"Rank {key.rank} is slow: the other {ranks - 1} ranks wait for it ({slower:.0%} more time in "
+            f"this collective, {often}) {since}."
         )
     verb = "computes" if lost is not None else "takes"
     cost = "" if lost is None else f" The others wait for it: {lost:.1%} of each step is lost."
-    return f"Rank {rank} {verb} {slower:.0%} longer than its peers, {often}, {since}.{cost}"
+    return f"Rank {key.rank} {verb} {slower:.0%} longer than its peers, {often}, {since}.{cost}"

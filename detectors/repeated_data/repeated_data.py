@@ -326,7 +326,7 @@ def _channels(run: RunData) -> list[Series]:
     channels = []
     for role in (Role.LOSS, Role.GRAD_NORM):
         keys = [key for key in sorted(run.series) if role_of(key) is role and len(run.series[key])]
-        of_run = [key for key in keys if not any(name == "rank" for name, _ in key.labels)]
+        of_run = [key for key in keys if key.rank is None]
         if not of_run and role is Role.LOSS:
             return []
         channels += [run.series[key] for key in of_run[:1]]

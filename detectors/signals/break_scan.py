@@ -47,8 +47,8 @@ class BreakThresholds(Thresholds):
     for as long: what takes so long is no moment of forgetting."""
     sudden_noises: float = 12.0
     """As `noises`, for falls of single points, of what the level moves by chance within as many points.
-    Of 450 simulated rewards without a collapse, fewer are reported by mistake with 12 than with 10, and as
-    many collapses are found."""
+    Of 450 simulated rewards without a collapse 36 are reported by mistake with 12, 39 with 10; of 90 planted
+    collapses 74 and 75 are found."""
     beyond_rises: float = 1.3
     """Times the largest rise within as many points which such a fall must exceed: a mean of the latest
     episodes falls as fast as it rose, when what made it rise leaves it."""

@@ -71,7 +71,7 @@ class ZeroRateDetector:
     def detect(self, run: RunData, context: DetectorContext) -> Iterable[Finding]:
         """One finding per segment of zeros, of every learning rate that is logged."""
         for key in sorted(run.series):
-            if role_of(key) is Role.LEARNING_RATE and not any(name == "rank" for name, _ in key.labels):
+            if role_of(key) is Role.LEARNING_RATE and key.rank is None:
                 series = run.series[key]
                 checkpoints: ScanCheckpoints[_RateState] = context.state.checkpoints(
                     (self.name, key), [series]

@@ -18,7 +18,7 @@ from holter.detectors.detector import DetectorContext
 from holter.detectors.positions import attempt_rows
 from holter.detectors.thresholds import Thresholds
 from holter.roles import words_of
-from holter.types import Finding, FloatArray, Kind, RunData, Series, Severity
+from holter.types import Finding, FloatArray, Kind, RunData, Series, SeriesKey, Severity
 
 _GENERATED = frozenset(
     f"{word}{plural}"
@@ -51,24 +51,43 @@ class SaturationThresholds(Thresholds):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Ratio:
-    """A series with the share [n] that it states of what is saturated at 1, and what that means.
+class _Advice:
+    """What to do where something is saturated, where it was so from the first row on, and once it is over."""
 
-    `from_start`: whether it is reported where it was saturated from the first row on.
+    now: str
+    from_start: str
+    over: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Ratio:
+    """A series with the share [n] that it states of what is saturated at 1.
+
+    `what` and `how` are what is saturated and how, with a verb between. `from_start`: whether it is reported
+    where it was saturated from the first row on.
     """
 
     series: Series
     share: FloatArray
-    meaning: str
-    advice: str
+    what: str
+    how: str
+    advice: _Advice
     from_start: bool = True
 
 
-_LENGTH_ADVICE = (
-    "Compare completions with those of before: repetition, a lost end token. Raise the limit of length only "
-    "where they are sound; else roll back, or penalise length."
+_OF_LENGTH = _Advice(
+    now="Compare completions with those of before: repetition, a lost end token. Raise the limit of length "
+    "only where they are sound; else roll back, or penalise length.",
+    from_start="Look at some completions: repetition, an end token that never comes. Raise the limit of "
+    "length where they are sound; else penalise length.",
+    over="Nothing to do now. If it comes again: compare completions of these steps with those before.",
 )
-_UPDATE_ADVICE = "Lower the learning rate, or take fewer updates of each batch: the policy moves too far."
+_UPDATES_CLIPPED = "Lower the learning rate, or take fewer updates of each batch: the policy moves too far."
+_OF_UPDATES = _Advice(
+    now=_UPDATES_CLIPPED,
+    from_start=_UPDATES_CLIPPED,
+    over="Nothing to do now. If it comes again: lower the learning rate, or take fewer updates of a batch.",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,17 +102,17 @@ class SaturationDetector:
         """One finding for each time at which something is saturated, from the series that shows it first."""
         findings = sorted(
             (
-                finding
+                (finding, ratio.advice)
                 for ratio in _ratios(run, self.thresholds)
                 for finding in self._of_ratio(ratio, context.tuning.of(ratio.series.key.metric).sensitivity)
             ),
-            key=lambda finding: (finding.attempt, finding.detected_step),
+            key=lambda pair: (pair[0].attempt, pair[0].detected_step),
         )
-        first: list[Finding] = []
-        for finding in findings:
-            if not any(_is_same(earlier, finding) for earlier in first):
-                first.append(finding)
-        return first
+        first: list[tuple[Finding, _Advice]] = []
+        for finding, advice in findings:
+            if not any(about is advice and _is_same(earlier, finding) for earlier, about in first):
+                first.append((finding, advice))
+        return [finding for finding, _ in first]
 
     def _of_ratio(self, ratio: _Ratio, sensitivity: float) -> Iterator[Finding]:
         limits, series = self.thresholds, ratio.series
@@ -112,16 +131,23 @@ class SaturationDetector:
                 # of the window that shows it, the first row that is saturated itself
                 start = at + int(np.argmax(share[at : at + limits.rows] >= least))
                 if start > 0 or ratio.from_start:
-                    last = None if end is None else int(row[end + limits.rows - 1])
+                    last = None if end is None else int(row[_first_after(share, end, least, limits.rows)])
                     level = float(mean[at:end].max())
-                    yield self._finding(ratio, int(row[start]), int(row[at + limits.rows - 1]), last, level)
+                    detected = int(row[at + limits.rows - 1])
+                    yield self._finding(ratio, int(row[start]), detected, last, level, is_first=start == 0)
                 if end is None:
                     break
                 first = end
 
-    def _finding(self, ratio: _Ratio, start: int, detected: int, end: int | None, level: float) -> Finding:
-        series = ratio.series
-        until = "" if end is None else f" until step {int(series.step[end]):,}"
+    def _finding(
+        self, ratio: _Ratio, start: int, detected: int, end: int | None, level: float, *, is_first: bool
+    ) -> Finding:
+        series, began = ratio.series, f"{int(ratio.series.step[start]):,}"
+        verb, when = "have been", f"since step {began}"
+        advice = ratio.advice.from_start if is_first else ratio.advice.now
+        if end is not None:
+            verb, when = "were", f"from step {began} until step {int(series.step[end]):,}"
+            advice = ratio.advice.over
         return Finding(
             kind=Kind.METRIC_COLLAPSE,
             metric=series.key.metric,
@@ -134,44 +160,73 @@ class SaturationDetector:
             classified_step=int(series.step[detected]),
             severity=Severity.WARNING if end is None else Severity.INFO,
             confidence=self.thresholds.confidence,
-            summary=f"{ratio.meaning} from step {int(series.step[start]):,} on{until} ({series.key}).",
-            advice=ratio.advice,
+            summary=f"{ratio.what} {verb} {ratio.how} {when} ({series.key}).",
+            advice=advice,
             evidence={"level": level},
         )
 
 
 def _ratios(run: RunData, thresholds: SaturationThresholds) -> Iterator[_Ratio]:
     """The ratios of a run that have a meaning at 1; its lengths only where no ratio states it."""
-    keys = [key for key in sorted(run.series) if not any(name == "rank" for name, _ in key.labels)]
+    keys = [key for key in sorted(run.series) if key.rank is None]
     states_cut_off = False
     for key in keys:
         words, series = words_of(key.metric), run.series[key]
-        if words & _OTHERS:
-            continue
         share = np.where(series.value <= 1.0, series.value, 0.0)  # a value above 1 is no ratio
-        if words & _CUT_OFF and words & _RATIOS and words & _GENERATED:
+        if _is_cut_off(words):
             states_cut_off = True
-            meaning = "Nearly all completions are cut off at their limit of length"
-            yield _Ratio(series=series, share=share, meaning=meaning, advice=_LENGTH_ADVICE)
-        elif words & _UPDATES:
-            meaning = "Nearly all updates of the policy are clipped"
-            yield _Ratio(series=series, share=share, meaning=meaning, advice=_UPDATE_ADVICE)
+            what, how = "Nearly all completions", "cut off at their limit of length"
+            yield _Ratio(series=series, share=share, what=what, how=how, advice=_OF_LENGTH)
+        elif _is_clipped(words):
+            what = "Nearly all updates of the policy"
+            yield _Ratio(series=series, share=share, what=what, how="clipped", advice=_OF_UPDATES)
     if states_cut_off:
         return
     for key in keys:
         words, last = words_of(key.metric), _MEAN.sub("max", key.metric.lower())
-        if "length" not in words or not words & _GENERATED or words & _OTHERS or last == key.metric.lower():
+        if not _is_length(words) or last == key.metric.lower():
             continue
         longest = next((run.series[each] for each in keys if each.metric.lower() == last), None)
         series = run.series[key]
         if longest is not None and np.array_equal(longest.step, series.step) and len(series):
             limit = np.fmax.accumulate(longest.value)
             share = np.where(limit >= thresholds.shortest_limit, series.value / np.fmax(limit, 1.0), 0.0)
-            meaning = "Completions are on average as long as the longest"
-            yield _Ratio(series=series, share=share, meaning=meaning, advice=_LENGTH_ADVICE, from_start=False)
+            yield _Ratio(
+                series=series,
+                share=share,
+                what="Completions",
+                how="on average as long as the longest",
+                advice=_OF_LENGTH,
+                from_start=False,
+            )
+
+
+def may_saturate(key: SeriesKey) -> bool:
+    """Whether a series is named as a ratio that has a meaning at 1, or as a length of completions."""
+    words = words_of(key.metric)
+    return _is_cut_off(words) or _is_clipped(words) or _is_length(words)
+
+
+def _is_cut_off(words: frozenset[str]) -> bool:
+    is_ratio = not (_CUT_OFF.isdisjoint(words) or _RATIOS.isdisjoint(words))
+    return is_ratio and not _GENERATED.isdisjoint(words) and _OTHERS.isdisjoint(words)
+
+
+def _is_clipped(words: frozenset[str]) -> bool:
+    return not _UPDATES.isdisjoint(words) and _OTHERS.isdisjoint(words)
+
+
+def _is_length(words: frozenset[str]) -> bool:
+    return "length" in words and not _GENERATED.isdisjoint(words) and _OTHERS.isdisjoint(words)
 
 
 def _is_same(earlier: Finding, later: Finding) -> bool:
-    """Whether two findings state the same at the same time."""
-    same = earlier.attempt == later.attempt and earlier.advice == later.advice
-    return same and (earlier.end_step is None or later.start_step <= earlier.end_step)
+    """Whether two findings about the same thing are at the same time."""
+    is_over = earlier.end_step is not None and later.start_step > earlier.end_step
+    return earlier.attempt == later.attempt and not is_over
+
+
+def _first_after(share: FloatArray, begin: int, least: float, rows: int) -> int:
+    """The first row that is saturated no longer, of the window of `rows` at `begin` that is so no longer."""
+    saturated = np.flatnonzero(share[begin : begin + rows] >= least)
+    return begin + min(int(saturated[-1:].sum()) + len(saturated[-1:]), rows - 1)

@@ -109,7 +109,7 @@ class SignalBreakDetector:
         """One finding per break of one series."""
         for key in sorted(run.series):
             role = role_of(key)
-            if role in _SHAPES and not any(name == "rank" for name, _ in key.labels):
+            if role in _SHAPES and key.rank is None:
                 yield from self._in_series(run.series[key], role, context)
 
     def _in_series(self, series: Series, role: Role, context: DetectorContext) -> Iterator[Finding]:
@@ -181,19 +181,24 @@ class SignalBreakDetector:
             extreme=extreme,
             noise=found.noise,
         )
-        is_gain = role in (Role.ACCURACY, Role.REWARD)
-        until = "" if found.end is None else f" and was back at step {int(series.step[found.end]):,}"
-        how = "rose" if is_explosion else "fell"
+        name, moved = _WORDS.get(role, series.key.metric), from_to(before, extreme)
+        began = f"{int(series.step[start]):,}"
+        if found.end is None:
+            summary = f"{name} has {'risen' if is_explosion else 'fallen'} {moved} since step {began}."
+        else:
+            back = f"was back at step {int(series.step[found.end]):,}"
+            summary = f"{name} {'rose' if is_explosion else 'fell'} {moved} at step {began} and {back}."
+        is_quality, advice = (
+            role in (Role.ACCURACY, Role.REWARD),
+            _ADVICE if found.end is None else _ADVICE_BACK,
+        )
         return build_signal_finding(
             series,
             event,
             confidence=self.thresholds.confidence,
-            summary=(
-                f"{_WORDS.get(role, series.key.metric)} {how} {from_to(before, extreme)} "
-                f"from step {int(series.step[start]):,} on{until}."
-            ),
-            advice=_ADVICE[is_explosion, is_gain],
-            severity=Severity.INFO if is_gain and found.end is not None else Severity.WARNING,
+            summary=summary,
+            advice=advice[is_explosion, is_quality],
+            severity=Severity.INFO if is_quality and found.end is not None else Severity.WARNING,
         )
 
 
@@ -243,3 +248,12 @@ _ADVICE = {
     "detached part of the model.",
     (False, True): "Compare samples before and after this step; roll back to a checkpoint before it.",
 }
+"""What to do by whether a signal rose, and whether it is an accuracy or a reward."""
+_ADVICE_BACK = {
+    (True, False): "Nothing to do now. If it comes again: look at the learning rate, the clipping and the "
+    "batches of these steps.",
+    (False, False): "Nothing to do now. If it comes again: look at the loss scale and the batches of these "
+    "steps.",
+    (False, True): "Nothing to do now. If it comes again: compare samples of these steps with those before.",
+}
+"""The same once it is back."""

@@ -14,13 +14,22 @@ from holter.detectors.detector import DetectorContext
 from holter.detectors.formatting import figure, from_to
 from holter.detectors.positions import attempt_rows
 from holter.detectors.thresholds import Thresholds
-from holter.roles import EVALUATION_WORDS, Role, role_of, words_of
+from holter.roles import Role, is_of_evaluation, role_of
 from holter.types import Finding, FloatArray, Kind, RunData, Series, SeriesKey, Severity
 
-_EVALUATIONS = frozenset(EVALUATION_WORDS)
 _TIMES = (Role.OTHER, Role.STEP_TIME, Role.DURATION)
 _DURATION = re.compile(
     r"(.*[/_.-])?(run|elapsed_?)?(time|duration)([/_( ]*(s|secs?|seconds?|ms)\)?)?", re.IGNORECASE
+)
+
+
+_ADVICE = (
+    "Look at what has changed in the evaluations (samples, length of what is generated, batch size), and at "
+    "who shares the machine."
+)
+_ADVICE_OVER = (
+    "Nothing to do now. If it comes again: look at what these evaluations did (samples, length of what is "
+    "generated, batch size), and at who shared the machine."
 )
 
 
@@ -87,7 +96,11 @@ class EvaluationSpeedDetector:
         times = max(level / baseline, baseline / level)
         start, detected = (int(series.step[rows[index]]) for index in (at, at + limits.slow - 1))
         end_step = None if end is None else int(series.step[rows[end]])
-        until = "" if end_step is None else f" until step {end_step:,}"
+        ratio, moved = f"{figure(times)} times as long", from_to(baseline, level)
+        if end_step is None:
+            slow = f"Evaluations have taken {ratio} since step {start:,}"
+        else:
+            slow = f"Evaluations took {ratio} from step {start:,} until step {end_step:,}"
         return Finding(
             kind=Kind.THROUGHPUT_REGRESSION,
             metric=series.key.metric,
@@ -100,22 +113,13 @@ class EvaluationSpeedDetector:
             classified_step=detected,
             severity=Severity.WARNING if end is None else Severity.INFO,
             confidence=limits.confidence,
-            summary=(
-                f"Evaluations take {figure(times)} times as long from step {start:,} on{until}: {series.key} "
-                f"went {from_to(baseline, level)}."
-            ),
-            advice=(
-                "Look at what evaluations do since then (samples, length of what is generated, batch size), "
-                "and at who shares the machine."
-            ),
+            summary=f"{slow}: {series.key} went {moved}.",
+            advice=_ADVICE if end_step is None else _ADVICE_OVER,
             evidence={
                 "baseline": baseline,
                 "worst": worst,
                 "lost": 1 - 1 / times,
                 "noise": float(np.std(cost[1:at])),
-                "gradual": False,
-                "after_resume": False,
-                "times_before": 0,
             },
         )
 
@@ -139,18 +143,15 @@ def is_rate(key: SeriesKey) -> bool:
     return role_of(key) is Role.THROUGHPUT
 
 
-def is_of_evaluation(key: SeriesKey) -> bool:
-    """Whether a series is named after evaluations."""
-    return not _EVALUATIONS.isdisjoint(words_of(key.metric))
+def is_evaluation_duration(key: SeriesKey) -> bool:
+    """Whether a series is named after the time that an evaluation takes."""
+    is_duration = role_of(key) in _TIMES and _DURATION.fullmatch(key.metric) is not None
+    return is_duration and is_of_evaluation(key)
 
 
 def evaluation_speeds(run: RunData) -> list[Series]:
     """The series of how fast evaluations are: rates, or durations where there are none."""
-    keys = [
-        key
-        for key in sorted(run.series)
-        if is_of_evaluation(key) and not any(name == "rank" for name, _ in key.labels)
-    ]
+    keys = [key for key in sorted(run.series) if is_of_evaluation(key) and key.rank is None]
     rates = [key for key in keys if is_rate(key)]
-    durations = [key for key in keys if role_of(key) in _TIMES and _DURATION.fullmatch(key.metric)]
+    durations = [key for key in keys if is_evaluation_duration(key)]
     return [run.series[key] for key in rates or durations]

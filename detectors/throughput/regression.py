@@ -25,7 +25,6 @@ from holter.detectors.thresholds import Thresholds
 from holter.detectors.throughput.block_medians import BlockCursor, BlockPoints, MedianBlock, cut_into_blocks
 from holter.detectors.throughput.durations import is_duration_of_rows, seconds_of_step
 from holter.detectors.throughput.established_level import UNKNOWN_STEPS, LevelShift, LevelShiftThresholds
-from holter.detectors.throughput.evaluation_speed import is_of_evaluation
 from holter.detectors.throughput.level_shift import LevelShiftScan
 from holter.detectors.throughput.slow_drift import SlowDriftScan, SlowDriftThresholds
 from holter.detectors.throughput.work_per_step import (
@@ -35,7 +34,7 @@ from holter.detectors.throughput.work_per_step import (
     joint_regimes,
     work_series,
 )
-from holter.roles import Role, role_of
+from holter.roles import Role, is_of_evaluation, role_of
 from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Series, Severity
 
 _TIMES = (Role.STEP_TIME, Role.DURATION)
@@ -222,7 +221,7 @@ def run_speed_series(run: RunData) -> list[Series]:
     by_role: defaultdict[Role, list[Series]] = defaultdict(list)
     for key in sorted(run.series):
         role = role_of(key)
-        if role in _ROLES and not any(name == "rank" for name, _ in key.labels) and not is_of_evaluation(key):
+        if role in _ROLES and key.rank is None and not is_of_evaluation(key):
             by_role[role].append(run.series[key])
     stated = [series for role in _ROLES[:-1] for series in by_role[role]]
     return stated or [series for series in by_role[Role.DURATION] if is_duration_of_rows(series)]

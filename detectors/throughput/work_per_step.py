@@ -124,7 +124,7 @@ def work_series(run: RunData, limits: WorkThresholds) -> list[Series]:
     for key in sorted(run.series):
         is_rate = role_of(key) is Role.THROUGHPUT and not _NOT_WORK.search(key.metric)
         is_long = len(run.series[key]) > limits.agreeing_points if is_rate else False
-        if is_long and not any(name == "rank" for name, _ in key.labels):
+        if is_long and key.rank is None:
             return [run.series[key]]
     return []
 

@@ -27,8 +27,8 @@ from holter.ingest.console.plain.kept_lines import LineAbove
 from holter.ingest.console.search.block_search import BlockSearch, FoundLine, FoundTable
 from holter.ingest.console.steps.evaluation_passes import trained_at
 from holter.ingest.console.steps.first_epoch import FirstEpoch, Record
+from holter.ingest.console.steps.known_steps import known_axis
 from holter.ingest.console.steps.rates_of_epochs import came_again
-from holter.ingest.console.steps.step_axis import known_axis
 from holter.ingest.console.steps.steps_over_epochs import LENGTH_FOUND, LENGTH_KNOWN, LENGTH_UNKNOWN
 from holter.ingest.console.table_records import TableRecords
 from holter.ingest.console.text.prefixes import CleanLine, strip_prefixes

@@ -11,12 +11,12 @@ from holter.ingest.console.dialect import LinesOfProcess
 from holter.ingest.console.launches.launch_records import LaunchRecords
 from holter.ingest.console.parsed_lines import ParsedLines
 from holter.ingest.console.search.block_search import FoundTable
+from holter.ingest.console.steps.known_steps import known_axis
 from holter.ingest.console.steps.steady_rows import (
     are_steady,
     note_steady_lines,
     rows_in_order,
 )
-from holter.ingest.console.steps.step_axis import known_axis
 from holter.ingest.console.writers.interleaved_writers import UnlabelledRows
 from holter.ingest.console.writers.process_rows import rows_at_once, rows_at_steps
 from holter.ingest.console.writers.process_series import ProcessSeries

@@ -171,12 +171,12 @@ def _is_named(key: SeriesKey) -> bool:
 
 def _is_of_launch(key: SeriesKey) -> bool:
     """Whether a series is that of a launch that only evaluates, behind the first one."""
-    return LAUNCH in dict(key.labels)
+    return key.label(LAUNCH) is not None
 
 
 def _is_of_training(key: SeriesKey) -> bool:
     """Whether a series is at steps of the training, and not at times of events of the system."""
-    return "steps" not in dict(key.labels)
+    return key.step_unit is None
 
 
 def _has_points(file: Path, guess: Format, is_meant: Callable[[SeriesKey], bool] = bool) -> bool:

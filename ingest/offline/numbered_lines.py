@@ -17,10 +17,15 @@ from holter.ingest.offline.measured_columns import LEAST_FRACTIONS, LEAST_OF_NUM
 from holter.ingest.offline.named_rows import AROUND_RESULT, BARE, Shape, names_of, shape_with_metric
 from holter.ingest.offline.numbered_tables import LEAST_ROWS
 from holter.ingest.offline.rare_evaluations import rare_evaluations
+from holter.ingest.printed_numbers import without_objects
 
 _NO_DIGITS = str.maketrans("", "", "0123456789")
 _LEAST_OF_OPENING = 12
 """Characters of the first line of a text that shows another launch where it comes again."""
+_ONE_NUMBER = 3
+"""Texts and numbers of a line with one number."""
+_ALL_DIGITS = 5
+"""Digits behind the point of a number that few programs round to, such as those of `%.5f`."""
 _AROUND_DATA = " \t-=*#~_:<>[]()."
 """What may be around the name of the data in a heading."""
 
@@ -45,7 +50,7 @@ def numbered_lines(lines: Sequence[str], name: str) -> bytes:
     rare = rare_evaluations(Counter(shape for shape in shapes if shape in frequent), names_of)
     for line, shape in zip(lines, shapes, strict=True):
         if shape in frequent:
-            named = line if any(text.strip() for text in shape) else f"{name}: {line.strip()}"
+            named = _named(line, shape, name, is_of_block=shape in others)
             count = max(seen.values(), default=1) - 1 if shape in rare else seen[series[shape]]
             step = f"step: {count}"
             is_evaluation = bool(shape_of(shape).counters)
@@ -96,17 +101,40 @@ def _others_of_blocks(lines: Sequence[str], rows: Sequence[Shape]) -> set[Shape]
     least, most = min(counts, default=0), max(counts, default=0)
     if most - least > 1:
         return set()
-    others = Counter(texts for line in lines if len(texts := tuple(split_numbers(line)[::2])) == 2)
-    return {
-        texts
-        for texts, count in others.items()
-        if least <= count <= most and shape_of(texts).metrics and texts[0].rstrip()[-1:] in (":", "=")
-    }
+    others = Counter(
+        tuple(parts[::2])
+        for line in lines
+        if len(parts := _parts(line)) == _ONE_NUMBER and _is_named(line, parts)
+    )
+    return {texts for texts, count in others.items() if least <= count <= most and shape_of(texts).metrics}
+
+
+def _parts(line: str) -> list[str]:
+    """The texts and numbers of a line in turn, without what is printed around a tensor."""
+    return split_numbers(without_objects(line))
+
+
+def _named(line: str, shape: Shape, name: str, *, is_of_block: bool) -> str:
+    """A row with a sign between its name and its number; a bare number has the `name` of the file."""
+    if not any(text.strip() for text in shape):
+        return f"{name}: {line.strip()}"
+    if not is_of_block or shape[0].rstrip()[-1:] in (":", "="):
+        return line
+    return f"{shape_of(shape).metrics[0].name}: {_parts(line)[1]}"
+
+
+def _is_named(line: str, parts: Sequence[str]) -> bool:
+    """Whether the text before the number of a line names it: with a sign, or the number is printed as it is.
+
+    `Steps taken: 16`, `Mu tensor(1.25)`, `fake out D 0.61234`.
+    """
+    is_printed = not parts[2].strip() and len(parts[1].partition(".")[2]) >= _ALL_DIGITS
+    return is_printed or parts[0].rstrip()[-1:] in (":", "=") or "tensor(" in line.lower()
 
 
 def _texts_in(known: Set[Shape], line: str) -> Shape:
     """The texts around the numbers of a line if they are known ones."""
-    texts = tuple(split_numbers(line)[::2])
+    texts = tuple(_parts(line)[::2])
     return texts if texts in known else ()
 
 

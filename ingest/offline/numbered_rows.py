@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import ClassVar
 
-from holter.ingest.console.text.prefixes import strip_prefixes
+from holter.ingest.console.text.messages import messages_of_one
 from holter.ingest.csv.csv_log import CsvLog
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.offline.bare_rows import (
@@ -70,7 +70,7 @@ class NumberedRows(WholeFile):
 
     def records(self, path: PurePath, text: str) -> Iterator[Batch | Unreadable]:
         """The rows of the file, without what stands before them unless nothing is read then."""
-        messages = _messages_of_one(text)
+        messages = messages_of_one(text)
         found = [*self._records(path, messages)]
         if messages != text and not any(isinstance(each, Batch) and each.points for each in found):
             found = [*self._records(path, text)]
@@ -123,18 +123,6 @@ def _unwrapped(lines: list[str]) -> list[str]:
     bare = [unwrapped(line) for line in lines]
     cells = (cell for line in bare for cell in line.translate(BETWEEN_COLUMNS).split())
     return bare if any("." in line for line in bare) and all(map(is_number, cells)) else lines
-
-
-def _messages_of_one(text: str) -> str:
-    """The messages of the lines of a text that one writer printed, if something stands before most of them.
-
-    Others are the rest of a message. What differs before the lines may be what their rows count: `12: 0.31`.
-    """
-    lines = [strip_prefixes(line.encode()) for line in text.splitlines()]
-    prefixed = [line for line in lines if line.prefix or line.logged]
-    if 2 * len(prefixed) < len(lines) or len({line.labels for line in prefixed}) != 1:
-        return text
-    return "\n".join(line.message for line in lines)
 
 
 def _launches(table: bytes) -> Iterator[bytes]:

@@ -1,15 +1,16 @@
 """Reads the results of a program that evaluates and trains nothing: `Test loss: 0.5, Test acc: 0.8`.
 
 For a file that was given by hand, and of which nothing else is read. The results are at the step 0; those of
-later launches, which begin with the first line of the text, have the label `launch=2` and so on. Evaluations
-that come again and again below their headings, `evaluate:dev`, are numbered instead.
+later launches, which begin with the first line of the text, have the label `launch=2` and so on. Where a
+launch has several results of the same name, as of several models, they are numbered within it. Evaluations of
+a single launch that come again and again below their headings, `evaluate:dev`, are numbered, too.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from math import nan
+from collections.abc import Iterator, Mapping, Sequence
+from math import isnan, nan
 from pathlib import PurePath
 from typing import ClassVar
 
@@ -17,19 +18,22 @@ from holter.ingest.console.headings.evaluation_headings import heading_data
 from holter.ingest.console.launches.next_launch import LAUNCH
 from holter.ingest.console.launches.opening_lines import is_about_set_up
 from holter.ingest.console.line.cached_shapes import shape_of_line
+from holter.ingest.console.line.confusion_counts import confusion_counts
 from holter.ingest.console.line.data_names import is_of_evaluation
 from holter.ingest.console.line.evaluation_names import metric_name
 from holter.ingest.console.line.line_settings import is_setting
-from holter.ingest.console.line.line_shapes import measured_values
+from holter.ingest.console.line.line_shapes import LineShape, measured_values
 from holter.ingest.console.line.line_tokens import split_numbers, template_of
 from holter.ingest.console.line.line_words import BEFORE_MESSAGE
 from holter.ingest.console.line.names_of_rows import text_before
+from holter.ingest.console.text.messages import messages_of_one
+from holter.ingest.console.text.values import parse_time
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.offline.whole_file import WholeFile
 from holter.ingest.rows import LogRow, batch_from_rows
 from holter.types import Batch, Unreadable, labels_of
 
-_LONGEST, _MOST_LINES = 200, 2**16
+_LONGEST, _MOST_LINES = 400, 2**16
 """Characters of a line of results, and lines of a text in which results are looked for."""
 _LEAST_ROUNDS = 3
 """Evaluations of the same data that are numbered; fewer may be of anything."""
@@ -37,6 +41,14 @@ _LEAST_OF_OPENING = 8
 """Characters of a line that is the first one of each launch."""
 _TRAINS = re.compile(r"(?i)\b(?:re)?(?:train|fit)")
 """What a line states that is about one of several models which a launch trains: `Fitting model: tree_1`."""
+_AMOUNT = re.compile(r"\d+ (?:epoch|iteration|step|round|episode)s\b")
+"""How many of something there are, in a line about the set-up that else would be one of a training."""
+_OF_DICTIONARY = re.compile(r"(?i)(?:[a-z]\w{0,20}[ :=-]{1,3}){1,4}\{['\"]?")
+"""What is before results in a dictionary: `TEST results: {'acc': 0.8}`."""
+_LEAST_STOPPED = 2
+"""Launches without results that show, with a pause before each launch, that others ended before theirs."""
+_PAUSE = 10.0
+"""Seconds before another launch: the next line of a loop follows its results at once."""
 _NO_DIGITS = str.maketrans("", "", "0123456789")
 
 
@@ -46,40 +58,75 @@ class ResultsOfLaunches(WholeFile):
     name: ClassVar[str] = "results-of-launches"
 
     def records(self, path: PurePath, text: str) -> Iterator[Batch | Unreadable]:
-        """The results of each launch; nothing of a text that has none of an evaluation, or one twice.
+        """The results of each launch; nothing of a text that has none of an evaluation.
 
         The evaluations of a single launch are numbered from 0 where it has several of the same data.
         """
-        lines = text.splitlines()[:_MOST_LINES]
-        launches = [*_launches(lines)]
-        found = [results for launch in launches if (results := _results(launch))]
-        is_again = any(len(dict(results)) < len(results) for results in found)
+        lines, times = _messages(text)
+        begins, are_stopped = _begins(lines, times)
+        launches = [lines[at:end] for at, end in zip(begins, [*begins[1:], len(lines)], strict=True)]
+        found = [rows for launch in launches if (rows := _rows(launch))]
+        is_again = any(_is_again(rows) for rows in found)
         if len(launches) == 1 and (is_again or not found) and (numbered := _numbered_evaluations(lines)):
             yield from self.read_lines(path, numbered)
             return
-        names = [name for results in found for name, _ in results]
+        names = {name for rows in found for row in rows for name in {*row} - confusion_counts([*row])}
         of_evaluation = [*map(is_of_evaluation, names)]
-        if not any(of_evaluation) or (len(found) > 1 and not all(of_evaluation)):
+        if not any(of_evaluation) or (len(found) > 1 and not (are_stopped or all(of_evaluation))):
             return  # those of a training may be of its epochs
-        if is_again:
+        if is_again and len(found) == 1:
             return
         yield batch_from_rows(
             [
-                LogRow(0, nan, dict(results), labels_of({LAUNCH: str(number)} if number > 1 else {}))
-                for number, results in enumerate(found, 1)
+                LogRow(step, nan, row, labels_of({LAUNCH: str(number)} if number > 1 else {}))
+                for number, rows in enumerate(found, 1)
+                for step, row in enumerate(rows if is_again else [_joined(rows)])
             ]
         )
 
 
-def _launches(lines: Sequence[str]) -> Iterator[Sequence[str]]:
-    """The lines of each launch: from the first line of the text on, about the set-up, that comes again."""
+def _messages(text: str) -> tuple[list[str], list[float]]:
+    """The messages of the lines of a text with their times, without what several handlers print again."""
+    printed = text.splitlines()[:_MOST_LINES]
+    messages = messages_of_one("\n".join(printed)).splitlines()
+    lines, times = [], []
+    for at, line in enumerate(printed):
+        time = parse_time(line)
+        if isnan(time) or not at or line != printed[at - 1]:
+            lines.append(messages[at])
+            times.append(time)
+    return lines, times
+
+
+def _begins(lines: Sequence[str], times: Sequence[float]) -> tuple[list[int], bool]:
+    """Where each launch begins: at the first line of the text, about the set-up, that comes again.
+
+    So does any line with a pause before it each time, if several launches were stopped before their results;
+    whether that is so.
+    """
     kinds = [line.translate(_NO_DIGITS).strip() for line in lines]
     first = next(filter(None, kinds), "")
-    is_opening = len(first) >= _LEAST_OF_OPENING and is_about_set_up(first) and _TRAINS.search(first) is None
-    is_opening = is_opening and not _results([first])
-    begins = [at for at, kind in enumerate(kinds) if is_opening and kind == first] or [0]
-    for begin, end in zip(begins, [*begins[1:], len(lines)], strict=True):
-        yield lines[begin:end]
+    stated = next(filter(str.strip, lines), "")
+    begins = [at for at, kind in enumerate(kinds) if kind == first]
+    is_opening = len(first) >= _LEAST_OF_OPENING and _TRAINS.search(first) is None and not _rows([first])
+    if not is_opening:
+        return [0], False
+    if is_about_set_up(_AMOUNT.sub("", stated)):
+        return begins, False
+    paused = all(times[at] - times[at - 1] >= _PAUSE for at in begins[1:])
+    launches = zip(begins, [*begins[1:], len(lines)], strict=True)
+    are_stopped = paused and sum(not _rows(lines[at:end]) for at, end in launches) >= _LEAST_STOPPED
+    return (begins, True) if are_stopped else ([0], False)
+
+
+def _is_again(rows: Sequence[Mapping[str, float]]) -> bool:
+    """Whether several rows have a value of the same name."""
+    return len(_joined(rows)) < sum(map(len, rows))
+
+
+def _joined(rows: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """The values of some rows as those of one."""
+    return {name: value for row in rows for name, value in row.items()}
 
 
 def _numbered_evaluations(lines: Sequence[str]) -> bytes:
@@ -117,11 +164,14 @@ def _layout_of_metrics(line: str) -> int:
     return template_of(parts) if any(is_metric_name(name) and not is_setting(name) for name in names) else 0
 
 
-def _results(lines: Sequence[str]) -> list[tuple[str, float]]:
-    """The results of some lines, by their names; those below the heading of an evaluation are of its data."""
-    results: list[tuple[str, float]] = []
-    data = ""
-    for line in lines:
+def _rows(lines: Sequence[str]) -> list[dict[str, float]]:
+    """The results of some lines by their names; those below the heading of an evaluation are of its data.
+
+    Results of lines right below one another are those of a row, up to a name that it has.
+    """
+    rows: list[dict[str, float]] = []
+    data, last = "", -1
+    for number, line in enumerate(lines):
         if len(line) > _LONGEST:
             continue
         parts = split_numbers(line)
@@ -130,11 +180,27 @@ def _results(lines: Sequence[str]) -> list[tuple[str, float]]:
             heading = heading_data(line)
             data = data if heading is None else heading
             continue
-        names = [field.name for field in shape.metrics]
-        if shape.counters or not all(is_metric_name(name) and not is_setting(name) for name in names):
+        if not _is_of_results(shape, parts):
             continue
-        if BEFORE_MESSAGE.fullmatch(text_before(parts, shape.metrics[0])) is None:
-            continue
-        values = measured_values(shape, parts[1::2])
-        results += [(metric_name(field.name, shape.split or data), value) for field, value in values]
-    return results
+        values = {
+            metric_name(field.name, shape.split or data): value
+            for field, value in measured_values(shape, parts[1::2])
+        }
+        if number > last + 1 or not rows or not values.keys().isdisjoint(rows[-1]):
+            rows.append({})
+        rows[-1] |= values
+        last = number
+    return rows
+
+
+def _is_of_results(shape: LineShape, parts: list[str]) -> bool:
+    """Whether a line has nothing but known metrics, maybe in a dictionary, and what a logger prints."""
+    names = [field.name for field in shape.metrics]
+    counted = confusion_counts(names)
+    if shape.counters or not all(
+        name in counted or (is_metric_name(name) and not is_setting(name)) for name in names
+    ):
+        return False
+    before = text_before(parts, shape.metrics[0])
+    is_dictionary = bool(shape.split) and _OF_DICTIONARY.fullmatch(before) is not None
+    return is_dictionary or BEFORE_MESSAGE.fullmatch(before) is not None

@@ -20,7 +20,11 @@ _NUMBER = re.compile(rb"\d[\d.,:]*(?:[eE][-+]?\d+)?")
 
 
 class EndedRest(io.BytesIO):
-    """What is left of a text from a position on, with a line end; at the same positions as in the text."""
+    """What is left of a text from a position on, with a line end; at the same positions as in the text.
+
+    The text may still grow: the rest is a copy of it as it was when it was found complete. A text that
+    is known to be complete has a `WithLineEnd` around it.
+    """
 
     def __init__(self, rest: bytes, begin: int) -> None:
         super().__init__(rest + b"\n")

@@ -84,7 +84,7 @@ class IncidentGroup:
         It is the earliest of all that the incidents and their clear causes name: what one of them calls safe
         can be broken by the other.
         """
-        if not any(each.is_open and each.finding.kind in _NEEDS_ROLLBACK for each in self.incidents):
+        if not any(each.is_open and _needs_rollback(each.finding) for each in self.incidents):
             return None
         return max(0, min(_last_safe_step(each.finding) for each in self.incidents))
 
@@ -164,10 +164,25 @@ def _as_list(value: object) -> list[object]:
     return list(value) if isinstance(value, list | tuple) else []
 
 
+def _needs_rollback(finding: Finding) -> bool:
+    """Whether it leaves worse weights. A gradient norm that explodes alone may not, nor an evaluation that is
+    worse while the training is not: their findings name no step."""
+    if finding.kind not in _NEEDS_ROLLBACK:
+        return False
+    is_doubtful = finding.kind is Kind.DIVERGENCE or finding.evidence.get("cause") == "evaluation"
+    return not is_doubtful or _named_step(finding) is not None
+
+
+def _named_step(finding: Finding) -> int | None:
+    """The step of the newest good checkpoint that a finding itself names."""
+    named = (finding.evidence.get(name) for name in ("rollback_upto", "lowest_step"))
+    return next((step for step in named if isinstance(step, int)), None)
+
+
 def _last_safe_step(finding: Finding) -> int:
-    upto = finding.evidence.get("rollback_upto")
+    upto = _named_step(finding)
     steps = [finding.start_step - 1]
-    if isinstance(upto, int):
+    if upto is not None:
         steps.append(upto)
     steps += [cause.step - 1 for cause in finding.causes if cause.is_clear]
     return min(steps)

@@ -73,7 +73,7 @@ class UsualRanges:
 
     def learn(self, run_id: int, series: Mapping[SeriesKey, Series]) -> None:
         """Measure the ranges of a run's series as they are now."""
-        main = (key for key in series if role_of(key) in _ROLES and not _is_of_rank(key))
+        main = (key for key in series if role_of(key) in _ROLES and key.rank is None)
         ranges = ((key, _range([series[key].value])) for key in islice(main, _MAX_SERIES))
         by_metric = _rank_metrics(series)
         of_ranks = (
@@ -129,7 +129,7 @@ def _values(columns: Iterable[Column], known: _RunRanges) -> Iterator[tuple[Floa
     for column in columns:
         key = column.key
         limits = known.series.get(key)
-        if limits is None and known.ranks and _is_of_rank(key):
+        if limits is None and known.ranks and key.rank is not None:
             limits = known.ranks.get(key.metric)
         if limits is None and role_of(key) is Role.FAULTS:
             limits = _fault_range(known, key)
@@ -156,13 +156,9 @@ def _rank_metrics(keys: Iterable[SeriesKey]) -> dict[str, list[SeriesKey]]:
     """The series of ranks by metric, where ranks are compared."""
     by_metric: dict[str, list[SeriesKey]] = {}
     for key in keys:
-        if _is_of_rank(key) and role_of(key) in _RANK_ROLES:
+        if key.rank is not None and role_of(key) in _RANK_ROLES:
             by_metric.setdefault(key.metric, []).append(key)
     return by_metric
-
-
-def _is_of_rank(key: SeriesKey) -> bool:
-    return any(name == "rank" for name, _ in key.labels)
 
 
 def _range(series: Sequence[FloatArray]) -> Range | None:

@@ -134,7 +134,7 @@ class UsualTrends:
 
 
 def _is_main(key: SeriesKey) -> bool:
-    return role_of(key) in _WORSE and not any(name == "rank" for name, _ in key.labels)
+    return role_of(key) in _WORSE and key.rank is None
 
 
 def _values(columns: Sequence[Column], run: _RunTrends) -> Iterator[tuple[int, FloatArray]]:

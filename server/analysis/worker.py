@@ -18,6 +18,7 @@ from sqlalchemy.orm import Session
 from holter.attempts.config import ConfigByAttempt
 from holter.detectors import find, fingerprint
 from holter.detectors.apply_tuning import with_roles
+from holter.detectors.read_by_name import is_read_by_name
 from holter.roles import Role
 from holter.server.alerting import Incident, IncidentCandidate, IncidentStore
 from holter.server.alerting.finding_time import replaced_by, wall_time_of
@@ -317,8 +318,9 @@ def _never(_: Finding) -> bool:
 
 
 def _select(tuning: Tuning, keys: Collection[SeriesKey]) -> Collection[SeriesKey]:
-    # detectors read no other roles, such as system metrics, which would be most of the data
-    selected = [key for key in keys if tuning.role(key) is not Role.OTHER and not key.has_clock_steps]
+    # detectors read few others without a role: system metrics would be most of the data
+    by_step = [key for key in keys if not key.has_clock_steps]
+    selected = [key for key in by_step if tuning.role(key) is not Role.OTHER or is_read_by_name(key)]
     by_clock = sorted(key for key in keys if key.has_clock_steps)
     faults = [key for key in by_clock if tuning.role(key) is Role.FAULTS]
     activity = [key for key in by_clock if tuning.role(key) is Role.GPU_ACTIVITY]

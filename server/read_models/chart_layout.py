@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from holter.roles import ROLE_TITLES, Role, role_of
+from holter.roles import ROLE_TITLES, Role, is_of_evaluation, role_of
 from holter.server.schemas.base import SeriesName
 from holter.server.schemas.points import MetricChart
 from holter.server.schemas.runs import DefaultChart, StripThroughput
@@ -22,6 +22,8 @@ CHART_SERIES = 50
 """Series that a default chart names at most."""
 LATEST_ROLES = (Role.LOSS, Role.THROUGHPUT, Role.STEP_TIME, Role.MFU, Role.GRAD_NORM, Role.LEARNING_RATE)
 """The roles whose newest values the overview shows."""
+_SPEED = frozenset({Role.THROUGHPUT, Role.STEP_TIME, Role.MFU})
+"""Roles of which the series of evaluations do not represent a run."""
 _COMBINED = frozenset({Role.DATASET_LOSS, Role.MIXTURE, Role.LEARNING_RATE, Role.SKIPPED})
 """Roles whose metrics share one chart."""
 _CHARTS_PER_ROLE = 4
@@ -43,11 +45,13 @@ class HasPoints(Protocol):
 
 
 def representative_series(series: Iterable[HasPoints]) -> dict[Role, SeriesKey]:
-    """The series that represents each of LATEST_ROLES: of few labels, many points, a short name."""
+    """The series that represents each of LATEST_ROLES: of few labels, many points, a short name; no speed of
+    evaluations."""
     candidates = [(role_of(each.key), each) for each in series]
     best: dict[Role, SeriesKey] = {}
     for role, each in sorted(candidates, key=lambda pair: _preference(pair[1])):
-        best.setdefault(role, each.key)
+        if role not in _SPEED or not is_of_evaluation(each.key):
+            best.setdefault(role, each.key)
     return {role: best[role] for role in LATEST_ROLES if role in best}
 
 

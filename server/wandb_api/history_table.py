@@ -232,7 +232,7 @@ def _repeats(series: Series) -> NDArray[np.int64]:
 
 
 def _writer(key: SeriesKey) -> str:
-    return next((value for name, value in key.labels if name == _WRITER), "")
+    return key.label(_WRITER) or ""
 
 
 def _within(table: HistoryTable, min_step: int, max_step: int) -> HistoryTable:

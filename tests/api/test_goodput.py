@@ -116,6 +116,14 @@ def test_the_series_with_few_labels_and_many_points_represents_its_role() -> Non
     assert result == {Role.LOSS: total}
 
 
+def test_the_speed_of_evaluations_is_not_that_of_the_run() -> None:
+    names = ("eval/samples_per_second", "eval_steps_per_second", "validation_step_time")
+    evaluations = [Counted(SeriesKey(name), 1000) for name in names]
+    assert representative_series(evaluations) == {}
+    speed = SeriesKey("train/samples_per_second")
+    assert representative_series([*evaluations, Counted(speed, 10)]) == {Role.THROUGHPUT: speed}
+
+
 def test_charts_begin_with_loss_throughput_gradient_norm_and_learning_rate() -> None:
     names = ["memory/used", "lr", "grad_norm", "tokens_per_sec", "loss", "something else"]
     ranks = [SeriesKey("step_time", (("rank", f"{rank}"),)) for rank in range(200)]

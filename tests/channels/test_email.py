@@ -116,7 +116,7 @@ def test_the_messages_of_an_incident_are_one_thread(mail_server: MailServers, ce
     assert channel.send(message("17.2.mail", "recovered", state="recovered"), first.thread) == first
     opened, worse, recovered = server.mails
     assert worse["In-Reply-To"] == recovered["References"] == opened["Message-ID"] == first.thread
-    assert worse["Subject"].startswith("[Holter] Severity raised: loss divergence")
+    assert worse["Subject"].startswith("[Holter] Severity raised: divergence")
     assert recovered["Subject"] == f"Re: {opened['Subject']}"
     assert len({mail["Message-ID"] for mail in server.mails}) == 3
 

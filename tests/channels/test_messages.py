@@ -78,7 +78,7 @@ def test_it_names_the_ranks() -> None:
 
 def test_later_messages_name_their_news_and_keep_the_subject() -> None:
     first, worse = message(kind="spike_fast"), message("escalated", kind="divergence", severity="critical")
-    assert worse.headline == "Severity raised: loss divergence in 104b-emb-norm at step 1,514"
+    assert worse.headline == "Severity raised: divergence in 104b-emb-norm at step 1,514"
     assert worse.subject == first.subject == "Loss spike in 104b-emb-norm at step 1,514"
 
 

@@ -44,6 +44,8 @@ def test_a_rate_states_it_and_a_larger_set_is_no_slow_evaluation() -> None:
 def test_slow_evaluations_that_are_fast_again_are_information() -> None:
     (finding,) = slow(eval_runtime=durations(3107, slow_until=18))
     assert (finding.severity, finding.end_step) == (Severity.INFO, 19 * EVERY)
+    assert "times as long from step 2,600 until step 3,800: " in finding.summary
+    assert finding.advice.startswith("Nothing to do now")
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,10 @@ def test_five_evaluations_that_rise_by_a_third_are_overfitting() -> None:
     assert (finding.kind, finding.severity) == ("divergence", "warning")
     assert (finding.start_step, finding.detected_step, finding.end_step) == (200, 500, None)
     assert "keep the checkpoint of step 100" in finding.advice
-    assert finding.evidence["cause"] == "evaluation"
+    assert finding.summary == (
+        "Evaluation loss eval/loss rose with each of 4 evaluations while the training loss fell: from 1.2 at "
+        "step 100 to 1.57 at step 500."
+    )
 
 
 def test_overfitting_that_goes_on_is_one_finding() -> None:
@@ -44,6 +47,14 @@ def test_overfitting_that_goes_on_is_one_finding() -> None:
     (finding,) = overfits(curves)
     (first,) = overfits(until(curves, 0, 500))
     assert (first.start_step, first.detected_step) == (finding.start_step, finding.detected_step)
+    assert "each of 4 evaluations up to step 500 while" in finding.summary, "noise may lower later ones"
+
+
+def test_overfitting_that_came_back_asks_for_nothing() -> None:
+    (finding,) = overfits(run(training(1000), evaluations((*WORSE, 1.19, 1.18, 1.17, 1.16, 1.15))))
+    assert (finding.severity, finding.end_step) == ("info", 600)
+    assert finding.summary.endswith("; it was back at step 600.")
+    assert finding.advice.startswith("Nothing to do now")
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,8 @@ def test_other_ratios_may_be_one(metric: str) -> None:
 def test_completions_that_are_cut_off_from_the_first_row_on_are_reported() -> None:
     (finding,) = cut_off(ratio(0))
     assert (finding.start_step, finding.detected_step) == (0, 31)
-    assert "cut off at their limit of length from step 0 on" in finding.summary
+    assert "have been cut off at their limit of length since step 0" in finding.summary
+    assert "before" not in finding.advice, "there was nothing before"
 
 
 def test_a_few_rows_at_one_are_usual() -> None:
@@ -65,7 +66,11 @@ def test_what_is_over_is_information_and_may_come_again() -> None:
     share[140:] = ratio(0)[140:]
     first, second = cut_off(share)
     assert (first.severity, second.severity) == (Severity.INFO, Severity.WARNING)
-    assert 70 < (first.end_step or 0) < 140 <= second.start_step
+    assert first.end_step == pytest.approx(70, abs=2)
+    assert second.start_step >= 140
+    assert "were cut off" in first.summary
+    assert f"until step {first.end_step} (" in first.summary
+    assert [each.advice.startswith("Nothing to do") for each in (first, second)] == [True, False]
 
 
 def test_percents_are_no_ratio() -> None:

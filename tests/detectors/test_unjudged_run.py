@@ -22,6 +22,15 @@ def test_terms_of_other_trades_are_left_alone_in_words() -> None:
     assert "NaN and explosions only" in diagnostic.summary
 
 
+def test_of_adversaries_and_policies_the_losses_are_named_and_why_they_are_left_alone() -> None:
+    others = (series("completions/mean_length", CURVE), series("lr", CURVE))
+    (game,) = run_launch_checks(run(series("loss_G", CURVE), series("loss_D", CURVE), *others))
+    assert game.summary.startswith("The losses of a generator and its adversary rise as the other learns, so")
+    (policy,) = run_launch_checks(run(series("reward", CURVE), series("policy_loss", CURVE), *others))
+    for diagnostic, names in ((game, "loss_D, loss_G"), (policy, "policy_loss")):
+        assert f"divergence: {names}. Terms" in diagnostic.summary
+
+
 def test_a_recognised_loss_and_runs_without_curves_need_no_words() -> None:
     assert not run_launch_checks(run(series("mse_loss", CURVE), series("zeta", CURVE)))
     assert not run_launch_checks(run(series("step_time", CURVE)))

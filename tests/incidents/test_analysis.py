@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -135,6 +136,21 @@ def test_a_run_that_catches_up_tells_of_what_is_still_open(
     assert notification_reasons(engine) == []
     loop.analyze(deliver(store, clock, 1000, 2200))
     assert notification_reasons(engine) == ["opened"]
+
+
+@pytest.mark.parametrize("metric", ["completions/clipped_ratio", "actor/pg_clipfrac", "eval_runtime"])
+def test_what_detectors_read_by_its_name_opens_an_incident_next_to_other_series(
+    engine: Engine, store: Store, loop: AnalysisWorker, clock: Clock, metric: str
+) -> None:
+    low, high = (1.0, 12.0) if metric == "eval_runtime" else (0.2, 1.0)
+    delivery = part(0, 200)
+    values = np.where(np.arange(200) < 100, low, high)
+    columns = (*delivery.batch.columns, Column(key=SeriesKey(metric), values=values))
+    clock.now = float(delivery.batch.times[-1])
+    run_id = store.accept(replace(delivery, batch=replace(delivery.batch, columns=columns))).run_id
+    loop.analyze(run_id)
+    (incident,) = incidents_of(engine)
+    assert incident.metric == metric
 
 
 def test_a_silent_run_stalls_and_recovers_when_it_goes_on(

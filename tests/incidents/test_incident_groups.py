@@ -54,6 +54,24 @@ def test_the_advice_about_an_event_names_no_other_step_than_the_safe_one() -> No
     assert named.advice == "Load one from before 2,300."
 
 
+def test_the_safe_step_of_overfitting_is_that_of_the_best_evaluation() -> None:
+    advice = "The model overfits: keep the checkpoint of step 250, and train for fewer epochs."
+    overfits = incident(1, Kind.DIVERGENCE, 500, evidence={"lowest_step": 250}, advice=advice)
+    (group,) = group_incidents([overfits])
+    assert (group.rollback_step, group.advice) == (250, advice)
+
+
+def test_what_may_not_have_harmed_the_weights_asks_for_no_rollback() -> None:
+    """A gradient norm that explodes alone, and an evaluation that is worse while the training is not."""
+    norm = incident(1, Kind.DIVERGENCE, 1724, advice="Look at the clipping.")
+    evaluation = incident(
+        2, Kind.SPIKE_UNRECOVERED, 9000, evidence={"cause": "evaluation"}, advice="Check the evaluation."
+    )
+    for each in (norm, evaluation):
+        (group,) = group_incidents([each])
+        assert (group.rollback_step, group.advice) == (None, each.finding.advice)
+
+
 def test_a_loss_that_became_nan_is_no_longer_watched() -> None:
     advice = "Watch the loss; if it does not come back, roll back to the latest checkpoint up to step 1,901."
     rise = incident(

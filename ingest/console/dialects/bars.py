@@ -20,8 +20,9 @@ from holter.ingest.console.plain.bar_steps import (
 )
 from holter.ingest.console.plain.plain_line import axis_state, parse_plain_line
 from holter.ingest.console.search.pattern_search import LinearPattern
+from holter.ingest.console.steps.announced_steps import note_bar
 from holter.ingest.console.steps.evaluated_parts import end_evaluation
-from holter.ingest.console.steps.step_axis import note_bar, position
+from holter.ingest.console.steps.positions import position
 from holter.ingest.console.text.values import parse_numbers
 from holter.types import labels_of
 
@@ -291,7 +292,7 @@ def _evaluation(bar: Bar, split: str, state: DialectState) -> list[LineValues]:
         return []
     number, _ = bar.counts.get(Counter.EPOCH, (state.get("evaluations", 0) + 1, 0))
     state["evaluations"] = number
-    step = state.get("bar", position(axis))
+    step = state["bar"] if "bar" in state else position(axis)
     if step is None:
         step = number  # the training printed nothing
     if state.get("evaluated") == [step, bar.total, split]:

@@ -15,7 +15,7 @@ from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind
 from holter.ingest.console.line.line_counters import Counter
 from holter.ingest.console.plain.plain_line import axis_state, parse_plain_line
 from holter.ingest.console.search.pattern_search import LinearPattern
-from holter.ingest.console.steps.step_axis import counts_epochs_alone
+from holter.ingest.console.steps.known_steps import counts_epochs_alone
 from holter.ingest.console.tables.table_rows import (
     CountingColumns,
     columns_of,

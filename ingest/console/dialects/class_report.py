@@ -13,7 +13,7 @@ from holter.ingest.console.headings.training_sections import section_labels
 from holter.ingest.console.line.evaluation_names import metric_name
 from holter.ingest.console.plain.plain_line import axis_state
 from holter.ingest.console.search.pattern_search import LinearPattern
-from holter.ingest.console.steps.step_axis import announced_step
+from holter.ingest.console.steps.positions import announced_step
 from holter.ingest.console.text.values import parse_numbers
 
 _MAX_CLASSES = 50

@@ -22,7 +22,9 @@ from holter.ingest.console.line.line_words import DATA_SPLIT, EVALUATIONS
 from holter.ingest.console.plain.metrics_of_epoch import parse_metrics_of_epoch
 from holter.ingest.console.plain.plain_line import axis_state
 from holter.ingest.console.search.pattern_search import LinearPattern
-from holter.ingest.console.steps.step_axis import Counts, is_end_of_epoch, training_step
+from holter.ingest.console.steps.known_steps import is_end_of_epoch
+from holter.ingest.console.steps.line_counts import Counts
+from holter.ingest.console.steps.step_axis import training_step
 from holter.ingest.console.tables.grouped_columns import names_of_groups
 from holter.ingest.console.tables.table_rows import (
     COUNTERS,

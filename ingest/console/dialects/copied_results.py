@@ -9,7 +9,7 @@ import re
 
 from holter.ingest.console.dialect import DialectState, LineKind, LineValues
 from holter.ingest.console.plain.plain_line import axis_state
-from holter.ingest.console.steps.step_axis import position
+from holter.ingest.console.steps.positions import position
 from holter.ingest.console.text.values import parse_numbers, parse_time
 
 _TASK = re.compile(r"copypaste: Task: (?P<task>[\w./-]{1,60})\s*$")

@@ -16,7 +16,7 @@ from holter.ingest.console.line.line_tokens import split_numbers
 from holter.ingest.console.line.line_words import DATA_SPLIT
 from holter.ingest.console.plain.result_blocks import parse_metric, parse_result
 from holter.ingest.console.search.pattern_search import LinearPattern
-from holter.ingest.console.steps.step_axis import position
+from holter.ingest.console.steps.positions import position
 from holter.ingest.console.text.values import parse_number, parse_time
 from holter.ingest.metric_names import is_metric_name
 

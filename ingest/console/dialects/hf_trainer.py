@@ -9,7 +9,7 @@ from zlib import crc32
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
 from holter.ingest.console.dialects import hf_metrics, hf_setup
-from holter.ingest.console.steps.step_axis import counts_steps_alone, known_axis
+from holter.ingest.console.steps.known_steps import counts_steps_alone, known_axis
 from holter.ingest.console.text.values import parse_number
 from holter.types import labels_of
 

@@ -13,7 +13,8 @@ from holter.ingest.console.line.line_settings import is_setting
 from holter.ingest.console.line.line_tokens import split_numbers, value_of
 from holter.ingest.console.plain.plain_line import axis_state, counts_of
 from holter.ingest.console.search.pattern_search import LinearPattern
-from holter.ingest.console.steps.step_axis import has_steps, number_of_epoch, position
+from holter.ingest.console.steps.known_steps import has_steps, number_of_epoch
+from holter.ingest.console.steps.positions import position
 from holter.ingest.console.text.values import parse_time
 from holter.ingest.metric_names import is_metric_name
 

@@ -48,10 +48,16 @@ def _release(state: DialectState) -> list[LineValues]:
     return [] if running is None else [_row_of_running(running, state)]
 
 
-def _heading(line: str, state: DialectState) -> list[LineValues]:
-    """`Epoch 3/20`; returns the values of the epoch before, if it was broken off."""
-    match, left = _KERAS_EPOCH.match(line), []
+def _heading(line: str, state: DialectState) -> LineResult:
+    """`Epoch 3/20`; returns the values of the epoch before, if it was broken off.
+
+    Below the first bar of a training that is no bar of Keras it is a line as any other: of that bar's epoch.
+    """
+    match = _KERAS_EPOCH.match(line)
+    left: list[LineValues] = []
     if match is not None:
+        if "epoch" not in state and "bar" in axis_state(state):
+            return parse_plain_line(line, state)
         left = _release(state)
         number, epochs = int(match[1]), int(match[2])
         enter_section({Counter.EPOCH: (number, 0)}, axis_state(state))

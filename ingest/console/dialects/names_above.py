@@ -15,7 +15,7 @@ from holter.ingest.console.headings.subjects_above import note_heading_of_subjec
 from holter.ingest.console.plain.metrics_of_epoch import parse_metrics_of_epoch
 from holter.ingest.console.search.nested_keys import note_measure
 from holter.ingest.console.search.pattern_search import LinearPattern
-from holter.ingest.console.steps.step_axis import known_axis
+from holter.ingest.console.steps.known_steps import known_axis
 from holter.ingest.metric_names import is_metric_name
 
 _NAME = r"[A-Za-z][\w @/.-]{0,40}[:=][ \t|]{0,20}"

@@ -34,6 +34,7 @@ from holter.ingest.console.dialects.trials import FINISHED_TRIAL, TRIALS
 from holter.ingest.console.dialects.voc_results import VOC_RESULTS
 from holter.ingest.console.headings.data_columns import COLUMN_HEADINGS, of_column
 from holter.ingest.console.headings.evaluation_headings import EVALUATION_HEADINGS
+from holter.ingest.console.headings.new_epoch_headings import NEW_EPOCH_HEADINGS
 from holter.ingest.console.headings.qualified_names import with_values_again
 from holter.ingest.console.headings.subjects_above import SUBJECT_HEADINGS
 from holter.ingest.console.headings.training_sections import (
@@ -43,7 +44,6 @@ from holter.ingest.console.headings.training_sections import (
     begin_section,
     note_setting,
 )
-from holter.ingest.console.headings.unnumbered_epochs import UNNUMBERED_EPOCHS
 from holter.ingest.console.layouts.line_layouts import LineLayout, layout_of
 from holter.ingest.console.line.cached_shapes import shape_of, shape_of_line
 from holter.ingest.console.line.line_settings import is_setting
@@ -161,6 +161,7 @@ _POSITION = LinearPattern(
     rb"|[a-z] after \d{1,9} (?:epoch|iteration|(?:time ?)?step|episode|update)s?: {1,4}[-+]?\d"
     # `('epoch: ', 3, 'loss', 1.2)`, `epoch_3: loss=1.2`
     rb"|^[^\n,=|]{0,60}\bgeneration[: #]{1,3}\d{1,6}(?:[^\d.]|$)"
+    rb"|^[^\n\w]{0,20}gen #?\d{1,6}(?:/\d{1,6})?(?: ?[:|(\[-]|,? [a-z])"
     rb"|^[ \t]{0,8}(?:epoch|episode|iteration|step) \* \d{1,9} \* [a-z]"
     rb"|(?:^|[\] ])e[= ]\d{1,9},? b[= ]\d{1,9}[\t ]"
     rb"|(?:epoch|step|iter(?:ation)?|round)[\t :=#(\[]{1,3}init(?:ial)?[\])\t ,;:|]"
@@ -232,9 +233,10 @@ _METRIC_ALONE = LinearPattern(
     # ranks within a name: `Accuracy of top-[1,3,5] neighbours is 61.7, 72.4, 80.5`
     + rb"|[a-z]-\[\d{1,4}(?:, ?\d{1,4}){1,15}\](?: [a-z][\w-]{0,20}){0,8}(?: is| ?[:=]) {0,4}\[?[-+]?\.?\d"
     + rb"|(?:loss|acc(?:uracy)?|\blr|dice|iou|mean_?iu|learning rate|ppl|psnr|ssim|auc|f1|bleu|chrf(?:\+\+)?"
-    rb"|perplexity|(?:acc|prec|top|hits?|ndcg|rank)[@-]?\d{1,4}|\b[pr]@\d{1,4}|\bkl(?:_?div)?|r?mse|mae"
+    rb"|perplexity|(?:acc|prec|top|hits?|ndcg|rank)[@-]?\d{1,4}|\b[pr]@\d{1,4}|\bkl(?:d|_?div)?|\bbce|r?mse|mae"
     rb"|reward|return|fitness|score|si-?s[dn]ri?|s[dn]ri?|s?mape|r(?:2|[\s_-]?squared?)|mcc|kappa|jaccard|sensitivity|specificity|hd95|rouge|pearson|spearman"
-    rb"|cider|meteor|epe|fid(?:\d{1,3}k)?|lpips|m?ap|elbo|nll|pesq|e?stoi|mrr|bp[bc]|mpjpe|eer"
+    rb"|cider|meteor|epe|fid(?:\d{1,3}k)?|lpips|m?ap|elbo|nll|pesq|e?stoi|mrr|bp[bcd]|mpjpe|eer"
+    rb"|bits per [a-z]{3,9}"
     rb"|recall(?:@\d{1,4})?|precision(?:@\d{1,4})?|[wc]er|"
     + words_in_encodings(METRICS)
     + rb")(?:"
@@ -552,7 +554,7 @@ _OWN_LINES = replace(DIALECT, kinds=_OWN_KINDS).followed_by(
             *(or_counted(or_recurring(kind), _line_of_own_text) for kind in _WITHOUT_POSITION),
             COLUMN_HEADINGS,
             EVALUATION_HEADINGS,
-            UNNUMBERED_EPOCHS,
+            NEW_EPOCH_HEADINGS,
             FRAMED_SECTIONS,
             SUBJECT_HEADINGS,
             or_recurring(class_tables.VALUE_ROW),

@@ -14,8 +14,10 @@ from holter.ingest.console.line.line_counters import Counter
 from holter.ingest.console.plain.metrics_of_epoch import parse_metrics_of_epoch
 from holter.ingest.console.plain.plain_line import axis_state
 from holter.ingest.console.search.pattern_search import LinearPattern
+from holter.ingest.console.steps.announced_steps import note_heading
 from holter.ingest.console.steps.evaluation_steps import evaluation_step
-from holter.ingest.console.steps.step_axis import note_heading, position, training_step
+from holter.ingest.console.steps.positions import position
+from holter.ingest.console.steps.step_axis import training_step
 from holter.ingest.console.text.values import parse_number, parse_numbers, parse_time
 
 _DARKNET = re.compile(

@@ -36,16 +36,20 @@ from holter.ingest.console.plain.plain_line import axis_state
 from holter.ingest.console.search.pattern_search import LinearPattern
 from holter.ingest.console.steps.evaluated_parts import data_of_parts
 from holter.ingest.console.steps.evaluation_passes import names_of_pass
+from holter.ingest.console.steps.known_steps import has_steps
 from holter.ingest.console.steps.late_evaluations import epoch_evaluated
+from holter.ingest.console.steps.launch_beginnings import is_before_training
 from holter.ingest.console.steps.opening_values import has_opening_values
+from holter.ingest.console.steps.positions import position
 from holter.ingest.console.steps.recurrence import recurring_values
-from holter.ingest.console.steps.step_axis import has_steps, is_before_training, position
 from holter.ingest.console.text.values import parse_time
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.printed_numbers import BEFORE_NUMBER, without_objects
 
 _NAME = r"([A-Za-z][\w@/.-]{0,30}(?: [A-Za-z][\w-]{0,30}){0,3})"
-_NAME_AND_NUMBER = re.compile(r"(?:^|[\]>|:-] )[ \t]{0,20}" + _NAME + r"[ \t]{1,20}[-+]?[\d.]+%?\s*$")
+_NAME_AND_NUMBER = re.compile(r"(?:^|[\]>|:-] )[ \t]{0,20}" + _NAME + r"[ \t]{1,20}([-+]?[\d.]+)%?\s*$")
+_ALL_DIGITS = 6
+"""Digits behind the point of a number that is printed as it is, or as `%f` prints it, and not rounded."""
 _NAME_AND_VALUE = 3
 """Texts and numbers of a line with a number behind its name."""
 _POSITIONS = ("announced", "heading", "step", "evaluated at")
@@ -91,10 +95,9 @@ def _recurring(line: str, state: DialectState) -> list[LineValues] | None:
     if shape.is_summary and not (evaluating or shape.split):  # `Averaged stats: wait: 0.1`
         evaluating = axis.get("split", "")
         of_pass = names_of_pass(evaluating, axis)
-    # `Feature norm 6.9` below `Epoch 3`, `lr 0.01` below any record
     alone = _NAME_AND_NUMBER.search(line)
-    if alone is not None and not (evaluating or "announced" in axis or is_learning_rate(alone[1])):
-        alone = None
+    if alone is not None and not (evaluating or "announced" in axis or _is_printed_alone(alone)):
+        alone = None  # `Feature norm 6.9` is read below `Epoch 3`
     values = _values(parts, shape, evaluating, "" if alone is None else alone[1])
     means = {f"{evaluating}/{name}": name_of_mean(name, evaluating) for name in of_pass}
     values = {means.get(name, name): value for name, value in values.items()}
@@ -114,6 +117,14 @@ def _recurring(line: str, state: DialectState) -> list[LineValues] | None:
         if isinstance(row, LineValues)
     )
     return [values for each in found if each is not None for values in each] or None
+
+
+def _is_printed_alone(found: re.Match[str]) -> bool:
+    """Whether a name and a number are read below any record: `lr 0.01`, `Feature norm 6.912345678`.
+
+    A number with all of its digits is what a program computed and printed as it is.
+    """
+    return is_learning_rate(found[1]) or len(found[2].partition(".")[2]) >= _ALL_DIGITS
 
 
 def _initial(line: str) -> list[LineValues] | None:
@@ -242,7 +253,7 @@ RECURRING_LINES = LineKind(
         rb"|[A-Za-z)] is {1,4}[-+]?\d{1,12}\.\d{1,20}[ \t\r]{0,8}$"
         # `Max value in depth is 6945`
         rb"|^[ \t]{0,8}[Mm](?:ax|in)(?:imum)? val(?:ue)? (?:in|of) [^\n]{1,60} is {1,4}[-+]?\d"
-        rb"|^(?:[^\n]{0,60}[\]>|:-] )?[ \t]{0,20}" + _NAME.encode() + rb"[ \t]{1,20}[-+]?\d{0,12}\.\d{1,12}"
+        rb"|^(?:[^\n]{0,60}[\]>|:-] )?[ \t]{0,20}" + _NAME.encode() + rb"[ \t]{1,20}[-+]?\d{0,12}\.\d{1,20}"
         rb"%?[ \t\r]{0,8}$"
         rb"|^[ \t]{0,20}"
         + _NAME.encode()

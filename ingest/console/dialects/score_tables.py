@@ -18,7 +18,7 @@ from holter.ingest.console.line.line_words import DATA_SPLIT
 from holter.ingest.console.plain.metrics_of_epoch import parse_metrics_of_epoch
 from holter.ingest.console.plain.plain_line import axis_state
 from holter.ingest.console.search.pattern_search import LinearPattern
-from holter.ingest.console.steps.step_axis import position
+from holter.ingest.console.steps.positions import position
 from holter.ingest.console.text.values import parse_number
 from holter.ingest.metric_names import is_metric_name
 

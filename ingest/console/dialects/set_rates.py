@@ -15,7 +15,7 @@ from holter.ingest.console.line.changed_rates import FROM, GROUP, NAME, NEW, cha
 from holter.ingest.console.plain.plain_line import axis_state
 from holter.ingest.console.plain.result_blocks import parse_metric
 from holter.ingest.console.search.pattern_search import LinearPattern
-from holter.ingest.console.steps.step_axis import position
+from holter.ingest.console.steps.positions import position
 from holter.ingest.console.text.values import parse_time
 
 _TO = r"(?: (?:was|is|has been))?(?: (?:re)?[a-z]{2,12})? to:? {1,4}"

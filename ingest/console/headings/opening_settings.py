@@ -14,7 +14,8 @@ from typing import Any
 from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.line.data_names import is_of_evaluation
 from holter.ingest.console.line.line_settings import has_settings, is_of_model, is_setting
-from holter.ingest.console.steps.step_axis import is_at_left_step, position
+from holter.ingest.console.steps.launch_beginnings import is_before_training
+from holter.ingest.console.steps.positions import position
 from holter.ingest.metric_names import is_metric_name
 
 _MOST_LINES = 16
@@ -72,7 +73,7 @@ def is_opening_name(line: str, state: DialectState) -> bool:
     name = match["name"]
     known = axis.get(_ALONE, {})
     if not is_opening:
-        if not is_at_left_step(axis) and (position(axis) or 0) <= _LAST_OF_FIRST:
+        if not is_before_training(axis) and (position(axis) or 0) <= _LAST_OF_FIRST:
             known.pop(name, None)  # it is printed with each epoch
         comes_with_others = _comes_with_others(name, known, axis)
         return _are_settings(known) and _comes_again(name, known, axis, is_steady=not comes_with_others)
@@ -141,6 +142,6 @@ def _comes_again(
 
 def _is_in_first_epoch(axis: DialectState) -> bool:
     """Whether no record of any launch was read, and no epoch but the first one was announced."""
-    if "names" in axis or is_at_left_step(axis):
+    if "names" in axis or is_before_training(axis):
         return False
     return bool(axis.get("announced", [None])[0] == axis.get("first announced"))

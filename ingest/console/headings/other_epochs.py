@@ -11,13 +11,13 @@ from typing import Any
 
 from holter.ingest.console.headings.training_sections import begin_unnamed
 from holter.ingest.console.line.line_counters import Counter
-from holter.ingest.console.steps.step_axis import is_at_left_step
+from holter.ingest.console.steps.launch_beginnings import is_before_training
 
 
 def name_next_training(counts: Mapping[Counter, tuple[int, int]], axis: dict[str, Any]) -> None:
     """Number the training of a line whose epochs are others than those so far, unless lines above name it."""
     number, total = counts.get(Counter.EPOCH, (0, 0))
-    if not total or "set up" not in axis or "may begin" in axis or is_at_left_step(axis):
+    if not total or "set up" not in axis or "may begin" in axis or is_before_training(axis):
         return
     last = _last_epoch(axis)
     if last is None or not number <= total < last or "next" in axis.get("section", ()):

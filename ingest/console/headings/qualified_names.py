@@ -20,6 +20,8 @@ _WORDS_BEFORE = re.compile(r"([A-Za-z](?:[\w -]|(?<=\d)\.(?=\d)){1,40}?)[^\w]{1,
 _PADDING = re.compile(r"[ \t]{2,}")
 """What is before numbers in columns, as wide as these are short."""
 
+_OF_SET = re.compile(r"(?i)\w (?:sub|data)?set$")
+"""Words for data of which neither the training nor an evaluation need be: `Labeled target set`."""
 _LAST_NUMBER = re.compile(r"[ _#-]{0,4}\d{1,9}(?:\.\d{1,9})?$")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
@@ -45,9 +47,14 @@ def qualified(
     if (of_whole := axis.get("parts of a whole", {}).get(template)) is not None:
         _give_again(of_whole, values, step, axis)
         _given(step, axis)["is part"] = True
+    if template not in lines and len(lines) < _MOST_QUALIFIED:
+        words = _words_before(parts, shape, values)
+        if _OF_SET.search(words) is not None and DATA_SPLIT.search(words) is None:
+            lines[template] = words  # `Labeled target set: loss: 0.5`
     if template not in lines:
         given = _given(step, axis)
-        others = {given["names"].setdefault(name, template) for name in values} - {template}
+        row = _number_of_row(parts, shape)
+        others = {given["names"].setdefault(name + row, template) for name in values} - {template}
         if not others:
             if shape.is_of_training:
                 given["training"] = True
@@ -126,6 +133,11 @@ def _qualify_first(templates: Collection[str], words: str, step: float, axis: di
             _give_again(before, values, step, axis)
 
 
+def _number_of_row(parts: list[str], shape: LineShape) -> str:
+    """Which of several things a line is of, behind a name: `Test on task 1 - svhn: loss=0.5`."""
+    return "" if shape.row is None else f" of {shape.row.name} {parts[2 * shape.row.index + 1]}"
+
+
 def _is_named_by_row(parts: list[str], shape: LineShape, values: Collection[str]) -> bool:
     """Whether nothing but the word for its row is before the values of a line: `| 12 Horizon | MAE: 2.5`."""
     words = _words_before(parts, shape, values).lower()
@@ -151,4 +163,7 @@ def _subject_of(shape: LineShape) -> str:
     subject, _, metric = names[0].rpartition(" ")
     is_metric = is_metric_name(metric) or begin_with_figures(names)  # `cat P: 0.9 R: 0.8 F1: 0.85`
     is_of_metric = len(names) > 1 and is_metric and not is_metric_name(subject)
+    # `DETR Class Loss: 0.5 | DETR Box Loss: 0.4` are two losses of the same
+    first = subject.split(" ")[0]
+    is_of_metric &= not any(name.startswith(f"{first} ") for name in names[1:])
     return subject if is_of_metric and DATA_SPLIT.search(subject) is None else ""

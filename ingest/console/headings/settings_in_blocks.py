@@ -11,7 +11,8 @@ import re
 
 from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.line.line_settings import is_learning_rate, is_of_model
-from holter.ingest.console.steps.step_axis import known_axis, position
+from holter.ingest.console.steps.known_steps import known_axis
+from holter.ingest.console.steps.positions import position
 from holter.ingest.metric_names import is_metric_name
 
 _SETTING = re.compile(r"(?P<indent>[ \t]{1,40})(?P<name>[A-Z][A-Z\d_]{0,60}): {1,4}\S")

@@ -41,6 +41,12 @@ def note_subject(named: Mapping[str, str], axis: dict[str, Any]) -> None:
     if subject.get("now", named) != named:
         axis.pop("block", None)  # the results below are of another subject than those above
     subject["now"] = dict(named)
+    subject.pop("has values", None)
+
+
+def has_values_below(axis: dict[str, Any]) -> bool:
+    """Whether values were below the last heading of a subject."""
+    return "has values" in axis.get("subject", ())
 
 
 def note_heading_of_subject(line: str, axis: dict[str, Any]) -> bool:
@@ -65,6 +71,7 @@ def subject_labels(names: Iterable[str], axis: dict[str, Any]) -> dict[str, str]
     if (now := subject.get("now")) is None:
         return {}
     given, shared = subject["given"], subject["shared"]
+    subject["has values"] = True
     labels: dict[str, str] = {}
     for name in [*names][:_MOST_NAMES]:
         if len(given) < _MOST_NAMES and given.setdefault(name, now) != now and len(shared) < _MOST_NAMES:

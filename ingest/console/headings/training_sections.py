@@ -13,7 +13,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from holter.ingest.console.dialect import DialectState, LineKind
-from holter.ingest.console.headings.subjects_above import note_heading_of_subject, note_subject
+from holter.ingest.console.headings.subjects_above import (
+    has_values_below,
+    note_heading_of_subject,
+    note_subject,
+)
 from holter.ingest.console.line.data_names import is_of_evaluation
 from holter.ingest.console.line.line_counters import Counter
 from holter.ingest.console.line.line_words import BEST
@@ -41,7 +45,8 @@ _KEYS = {"stage": "phase"}
 _NUMBERED = re.compile(
     rf"(?i)(?:[^\n]{{0,120}}\W)?(?:k-?|cv )?(?P<word>{_WORDS}|{_LAYER})s?(?: no\.?| number|_idx)?"
     r"[ \t]?[:=#_-]?[ \t]?#?(?P<number>\d{1,4}|(?<=[ :=#_-])(?-i:[A-Z]))(?![\d.\w])"
-    r"(?: ?(?:/|of) ?\d{1,4})?[^\w\n]{0,100}(?:[a-z][a-z -]{0,30})?[^\w\n]{0,100}$"
+    r"(?: ?(?:/|of) ?\d{1,4})?(?:[^\w\n]{0,100}(?:[a-z][a-z -]{0,30})?| {1,4}\([a-z][\w+-]{0,40}\))"
+    r"[^\w\n]{0,100}$"
 )
 _MANY = "job|run|combination|config(?:uration)?|setting|trial|experiment|model|fold|task|subject"
 OF_TRAININGS = re.compile(rf"(?i)(?<![a-z])(?:{_WORDS}|{_MANY})s?(?![a-z])")
@@ -285,7 +290,17 @@ def _note(named: dict[str, str], state: DialectState) -> None:
     if "section" not in axis:
         begin_unnamed(axis)
     section = axis.setdefault("section", {"first": named, "now": named})
+    if _IN_TURN in named:
+        _note_turn(named[_IN_TURN], section, axis)
     section["next"] = {**section.get("next", {}), **named}
+
+
+def _note_turn(number: str, section: dict[str, Any], axis: DialectState) -> None:
+    """Note whether a client is named right below another, so that values below are of all of these."""
+    if has_values_below(axis):
+        section.pop("together", None)
+    elif section.get("next", {}).get(_IN_TURN, number) != number:
+        section["together"] = True
 
 
 SECTION_LINES = LinearPattern(
@@ -380,6 +395,8 @@ def enter_section(counts: Mapping[Counter, tuple[int, int]], axis: DialectState)
     inner = next((counts[counter] for counter in sorted(counts) if counter != Counter.EPOCH), None)
     position = [epoch[0] if epoch else -1, inner[0] if inner else -1]
     noted = section.pop("next", {})
+    if section.pop("together", False):
+        noted.pop(_IN_TURN, None)
     named, begins = {**section["now"], **noted}, False
     if "last" not in section:  # names of the first training, such as its seed and its fold
         section["first"] = section["now"] = named

@@ -20,6 +20,8 @@ from functools import partial
 from typing import Any
 
 from holter.ingest.console.launches.crashes import LOADS, Crash, has_signs, has_traceback, states_loaded
+from holter.ingest.console.launches.first_text_line import FirstTextLine
+from holter.ingest.console.launches.opening_head import OpeningHead
 from holter.ingest.console.launches.opening_lines import (
     ARGUMENTS,
     LETTER,
@@ -28,23 +30,18 @@ from holter.ingest.console.launches.opening_lines import (
     SHORTEST,
     STATED,
     are_about_set_up,
-    arguments_of,
     is_dated,
-    is_heading,
     is_round_of_booster,
     line_at,
-    numbers_of,
-    opener_of,
-    piece_of,
 )
+from holter.ingest.console.launches.printed_arguments import PrintedArguments
 from holter.ingest.console.launches.printed_settings import PrintedSettings
 from holter.ingest.console.launches.process_starts import ProcessStart, evaluated_by, process_start
+from holter.ingest.console.launches.repeated_warnings import RepeatedWarnings
 from holter.ingest.console.launches.resumed_processes import BEGINS_TRAINING, LOADED_AT, OF_PROCESSES, resumes
 from holter.ingest.console.line.line_settings import ROW_OF_MODEL
 from holter.ingest.console.search.pattern_search import LinearPattern
 
-_MAX_BYTES = 32 * 1024
-_MAX_PIECES = 12
 _LEAST_PIECES = 3
 _LEAST_SHARE = 0.75
 _LONG_OPENING = 6
@@ -54,10 +51,6 @@ _SHARE_OF_PART = 0.5
 _FIRST_PIECES = 2
 """Lines with which a program begins: no later part of it prints them."""
 _LEAST_OF_WORD = 3
-_SIGNS = (b":", b"=")
-"""What stands between a name and its value."""
-_SHORT = re.compile(rb"[ \t]*[A-Za-z][\w./:-]{2,39}[ \t]*")
-"""A line of one word."""
 _LINE = re.compile(rb"[^\r\n]+")
 _WORD = re.compile(rb"[A-Za-z]{3}")
 _EPOCH = re.compile(
@@ -83,12 +76,6 @@ _ARGUMENTS_AGAIN = -7
 _MAY_HAVE_STARTED = -8
 _SHOW_LAUNCH = (_STARTED, _LOSSES_AGAIN, _RESUMED)
 """What shows another launch by itself."""
-_WARNING = re.compile(rb"[^\s:]{1,300}:\d{1,6}: \w{0,60}Warning: ")
-"""A warning of Python, which prints the line of the program that it is about below it.
-
-A process prints that of a place once.
-"""
-_MOST_WARNINGS = 4
 _OF_MODEL = re.compile(ROW_OF_MODEL.encode() + rb"|[\d.]{1,12}(?: [KMB])?\s+(?:Non-t|T)rainable params")
 """A line of the summary of a model that a Trainer prints as each training begins, also within a launch."""
 
@@ -96,41 +83,31 @@ _OF_MODEL = re.compile(ROW_OF_MODEL.encode() + rb"|[\d.]{1,12}(?: [KMB])?\s+(?:N
 class LaunchOpening:
     """The opening lines of a text, and which of them came again since the last record.
 
-    `_counts` has the parts of these lines until the first record, with how often each was printed; then
-    `_pieces` has those that were printed once. Where each was printed several times, `_is_repeated`: by
-    launches that printed no record, or by workers that print what their parent does. `_first` is the first
-    line of the program, if it was printed several times and others once. Where all lines are short, such as
-    the name of a model, `_is_short`: they show that the launch is the same without them. So does the first
-    record if it is a round of a booster (`_is_boosted`). `_opener` is a part of the first line of the text,
-    which may state a day and a time (`_is_dated`) or be a heading right above the records (`_heading`);
-    `_has_text`, whether other words came since the last record, `crash`, what was printed since then of a
-    program that crashed, `_has_loaded`, whether a line states that a checkpoint was loaded, and `loaded_at`,
-    its step or epoch. `_evaluated`: the data of the command of an evaluation. `_had_begun`: the first opening
-    lines came again since then, before they were set aside. `_is_warned`: the last line was a warning.
-    `_warnings` are those before the first record, with how often each was printed; `_has_warned`: one came
-    again since then. `has_begun_training`: a line since then states that a training starts.
-    `_before_waiting`: what of `_found` was above the first line that waits for one below it; None if no line
-    does.
+    `_head` has these lines until the first record; then `_pieces` has their parts that are compared with what
+    is below, and `_first`, `_is_repeated` and `_is_short` are what more is known of them (`OpeningPieces`).
+    Short lines show that the launch is the same without them. So does the first record if it is a round of a
+    booster (`_is_boosted`). `_opener` is the first line of the text; `_has_text`: other words came since the
+    last record; `crash`: what was printed since then of a program that crashed; `_has_loaded`: a line states
+    that a checkpoint was loaded, and `loaded_at`, its step or epoch. `_evaluated`: the data of the command of
+    an evaluation. `_had_begun`: the first opening lines came again since then, before they were set aside.
+    `has_begun_training`: a line since then states that a training starts. `_before_waiting`: what of `_found`
+    was above the first line that waits for one below it; None if no line does.
     """
 
     def __init__(self, state: Mapping[str, Any]) -> None:
-        self._counts = {piece.encode("latin-1"): count for piece, count in state.get("head", ())}
-        self._size: int = state.get("size", 0)
+        self._head = OpeningHead(state)
         self._pieces: list[bytes] | None = None
         if "pieces" in state:
             self._pieces = [piece.encode("latin-1") for piece in state["pieces"]]
         self._is_repeated: bool = state.get("repeated", False)
         self._is_short: bool = state.get("short", False)
         self._is_boosted: bool = state.get("boosted", False)
-        self._short = [piece.encode("latin-1") for piece in state.get("short head", ())]
         self.settings = PrintedSettings(state.get("settings", {}))
         self._has_dated: bool = state.get("dated", False)
         self._first: bytes = state.get("first", "").encode("latin-1")
-        self._opener: bytes = state.get("opener", "").encode("latin-1")
-        self._is_dated: bool = state.get("dated opener", False)
-        self._heading: bytes = state.get("heading", "").encode("latin-1")
-        self._numbers: list[int] = state.get("numbers", [])
-        self._arguments, self._last_arguments = state.get("arguments", (0, 0))
+        self._opener = FirstTextLine(state)
+        self._arguments = PrintedArguments(state)
+        self._warnings = RepeatedWarnings(state)
         self._found: set[int] = set(state.get("found", ()))
         waiting = state.get("before waiting")
         self._before_waiting = None if waiting is None else frozenset(waiting)
@@ -141,24 +118,15 @@ class LaunchOpening:
         self._evaluated: str = state.get("evaluated", "")
         self.crash = Crash(state.get("crash", (0, 0, 0)))
         self._block, self._position = b"", 0
-        self._has_warned: bool = state.get("warned again", False)
         self.has_begun_training: bool = state.get("training begins", False)
         self._is_setting = False
-        self._is_warned: bool = state.get("warned", False)
-        self._warnings = {text.encode("latin-1"): count for text, count in state.get("warnings", ())}
         self._has_set_up = are_about_set_up(self._pieces or ())
 
     def state(self) -> dict[str, Any]:
         """What later lines are compared with, as JSON-able values."""
         if self._pieces is None:
-            head = [[piece.decode("latin-1"), count] for piece, count in self._counts.items()]
-            short = [piece.decode("latin-1") for piece in self._short]
-            known: dict[str, Any] = {
-                **({"head": head} if head else {}),
-                **({"short head": short} if short else {}),
-                **({"warned": True} if self._is_warned else {}),
-            }
-            return {"size": self._size, **known, **self._known_signs()} if self._size else {}
+            head = self._head.state()
+            return {**head, **self._known_signs()} if head else {}
         more: dict[str, Any] = {"found": sorted(self._found)} if self._found else {}
         if self._before_waiting is not None:
             more["before waiting"] = sorted(self._before_waiting)
@@ -176,8 +144,6 @@ class LaunchOpening:
             more["loaded"] = True
         if self._had_begun:
             more["begun"] = True
-        if self._has_warned:
-            more["warned again"] = True
         if self.has_begun_training:
             more["training begins"] = True
         if self._evaluated:
@@ -194,17 +160,7 @@ class LaunchOpening:
         known: dict[str, Any] = {"dated": True} if self._has_dated else {}
         if settings := self.settings.state():
             known["settings"] = settings
-        if self._warnings:
-            known["warnings"] = [[text.decode("latin-1"), count] for text, count in self._warnings.items()]
-        if self._arguments:
-            known["arguments"] = [self._arguments, self._last_arguments]
-        if self._opener and self._numbers:
-            known["numbers"] = self._numbers
-        if self._heading:
-            known["heading"] = self._heading.decode("latin-1")
-        if self._opener and self._is_dated:
-            known["dated opener"] = True
-        return known | ({"opener": self._opener.decode("latin-1")} if self._opener else {})
+        return known | self._warnings.state() | self._arguments.state() | self._opener.state()
 
     def begin_block(self, block: bytes) -> None:
         """The next block is read from its beginning."""
@@ -220,60 +176,41 @@ class LaunchOpening:
             self._search(begin, position)
             return
         lines = _LINE.finditer(self._block, begin, position)
-        while self._size < _MAX_BYTES and (line := next(lines, None)) is not None:
+        while not self._head.is_complete and (line := next(lines, None)) is not None:
             self._count(line[0])
 
     def skip(self, position: int) -> None:
-        """A record ends at a position of the block; one of settings may be an opening line.
-
-        A first line that comes again as a record, `loss item: 0.5`, is none.
-        """
+        """A record ends at a position of the block; one of settings may be an opening line."""
         if self._is_setting:
             self.advance(position)
-        elif self._opener[-1:] in _SIGNS and self._block.find(self._opener, self._position, position) >= 0:
-            self._opener = b""
+        else:
+            self._opener.note_record(self._block, self._position, position)
         self._position = position
 
     def _count(self, line: bytes) -> None:
         """Note a line before the first record; one of a few signs, or of digits alone, states nothing."""
+        self._head.pass_over(line)
         if len(line) < _LEAST_OF_WORD or (len(line) < SHORTEST and LETTER.search(line) is None):
-            self._size += len(line)
-            self._is_warned = False
+            self._warnings.pass_over()
             return
-        is_first = not (self._opener or self._counts)
-        if is_first and (opener := opener_of(line)):
-            self._opener, self._numbers, self._is_dated = opener, numbers_of(line), is_dated(line)
-        is_of_epoch = _EPOCH.fullmatch(line) is not None
-        self._size = _MAX_BYTES if is_of_epoch else self._size + len(line)
-        if not is_of_epoch:
-            self._heading = line.strip() if is_first and is_heading(line) else b""
+        is_first = not (self._opener.part or self._head.has_pieces)
+        if is_first:
+            self._opener.note(line)
+        if _EPOCH.fullmatch(line) is not None:
+            self._head.end()
+        else:
+            self._opener.note_above_record(line, is_first=is_first)
         if _DATED.fullmatch(line) is not None and REPEATED.search(line) is None:
             self._has_dated = True
-        if ARGUMENTS in line:
-            self._arguments, self._last_arguments = self._arguments + 1, arguments_of(line)
-        warning = _WARNING.search(line) if b"Warning: " in line else None
-        was_warned, self._is_warned = self._is_warned, warning is not None
-        if warning is not None and (warning[0] in self._warnings or len(self._warnings) < _MOST_WARNINGS):
-            self._warnings[warning[0]] = self._warnings.get(warning[0], 0) + 1
-        if was_warned and line[:1].isspace():  # workers that are started with each epoch warn again
+        self._arguments.count(line)
+        if self._warnings.count(line):  # workers that are started with each epoch warn again
             return
-        if _OF_MODEL.match(line) is not None:
-            return
-        known = [piece for piece in self._counts if piece in line]
-        for piece in known:
-            self._counts[piece] += 1
-        if known or len(self._counts) >= _MAX_PIECES:
-            return
-        if piece := piece_of(line):
-            self._counts[piece] = 1
-            return
-        self.settings.count(line)
-        if len(self._short) < _LEAST_PIECES and _SHORT.fullmatch(line) is not None:
-            self._short.append(line)
+        if _OF_MODEL.match(line) is None and self._head.count(line):
+            self.settings.count(line)
 
     def _search(self, begin: int, end: int) -> None:
         """Note what a part of the block has of launches, and whether it has words."""
-        if self._opener:
+        if self._opener.part:
             self._has_text = self._has_text or _WORD.search(self._block, begin, end) is not None
         for note in self._signs(begin, end):
             note()
@@ -283,7 +220,7 @@ class LaunchOpening:
 
         That there is text is forgotten with the next record.
         """
-        if self._pieces is None or self._found or self._has_warned or self.crash.has_begun:
+        if self._pieces is None or self._found or self._warnings.came_again or self.crash.has_begun:
             return False
         return next(self._signs(begin, end), None) is None
 
@@ -297,16 +234,17 @@ class LaunchOpening:
             yield partial(self.settings.search, block, begin, end)
         if self.crash.has_begun or OF_PROCESSES.search(block, begin, end) is not None:
             yield from self._signs_of_processes(begin, end)
-        if any(block.find(warning, begin, end) >= 0 for warning in self._warnings):
+        if self._warnings.are_in(block, begin, end):
             yield self._note_warning
-        if self._arguments and self._has_new_arguments(begin, end):
+        if self._arguments.came_again(block, begin, end):
             yield partial(self._found.add, _ARGUMENTS_AGAIN)
         if self._has_dated and _DATED.search(block, begin, end) is not None:
             yield partial(self._note_dated, begin, end)
         if self._first and block.find(self._first, begin, end) >= 0:
             yield partial(self._found.add, _FIRST_AGAIN)
-        has_opener = bool(self._opener) and block.find(self._opener, begin, end) >= 0
-        if has_opener or (pieces and (self._found or block.find(pieces[0], begin, end) >= 0)):
+        if self._opener.find(block, begin, end) >= 0 or (
+            pieces and (self._found or block.find(pieces[0], begin, end) >= 0)
+        ):
             yield partial(self._note_opening, begin, end)
 
     def _signs_of_processes(self, begin: int, end: int) -> Iterator[Callable[[], None]]:
@@ -336,13 +274,13 @@ class LaunchOpening:
             self.loaded_at = int(stated[1])
 
     def _note_crash(self, begin: int, end: int) -> None:
-        first = self._opener or next(iter(self._pieces or ()), b"")
+        first = self._opener.part or next(iter(self._pieces or ()), b"")
         self.crash.search(self._block, begin, end, first)
-        if self._opener and has_traceback(self._block, begin, end):
+        if self._opener.part and has_traceback(self._block, begin, end):
             self._found.add(_OPENER_AGAIN)
 
     def _note_warning(self) -> None:
-        self._has_warned = True
+        self._warnings.came_again = True
         self._found.add(_MAY_HAVE_STARTED)
 
     def _note_dated(self, begin: int, end: int) -> None:
@@ -353,13 +291,14 @@ class LaunchOpening:
     def _note_opening(self, begin: int, end: int) -> None:
         """Note which opening lines a part of the block has; a first line that counts on is none."""
         block, pieces, numbered = self._block, self._pieces or (), b""
-        if self._opener and (at := block.find(self._opener, begin, end)) >= 0:
+        if (at := self._opener.find(block, begin, end)) >= 0:
             line = line_at(block, at)
-            numbered = self._of_next(line) if len(pieces) < _LEAST_PIECES - 1 else b""
+            if len(pieces) < _LEAST_PIECES - 1 and self._opener.heads_training(line):
+                numbered = line
             if not numbered or has_traceback(block, begin, end):
                 self._found.add(_OPENER_AGAIN)
                 numbered = b""
-            if not numbered and self._is_dated and is_dated(line):
+            if not numbered and self._opener.is_dated and is_dated(line):
                 self._found.add(_DATED_AGAIN)
         if not pieces or (not self._found and block.find(pieces[0], begin, end) < 0):
             return
@@ -371,34 +310,6 @@ class LaunchOpening:
     def evaluated(self) -> str:
         """The data on which the command that was started evaluates what was loaded, "" if it may train."""
         return self._evaluated if self._has_loaded else ""
-
-    def _has_new_arguments(self, begin: int, end: int) -> bool:
-        """Whether a part of the block states arguments: others, or the ones that were printed once so far.
-
-        Workers that import the program, for each epoch anew, may print those of their parent.
-        """
-        block = self._block
-        while (at := block.find(ARGUMENTS, begin, end)) >= 0:
-            begin = at + len(ARGUMENTS)
-            line = block[at : (block.find(b"\n", at, end) + 1 or end)]
-            if self._arguments == 1 or arguments_of(line) != self._last_arguments:
-                return True
-        return False
-
-    def _of_next(self, line: bytes) -> bytes:
-        """The line, if it is the first one of the text with another name or number: it heads a training.
-
-        If it is no short heading right above the records, it has a number that counts on. A number that was
-        skipped counts no trainings, here and from here on.
-        """
-        if self._heading and is_heading(line):
-            return line if line.strip() != self._heading else b""
-        before, self._numbers = self._numbers, numbers_of(line)
-        changes = [now - last for last, now in zip(before, self._numbers, strict=False) if now != last]
-        if not before or changes[:1] > [1]:
-            self._numbers = []
-            return b""
-        return line if changes[:1] == [1] and len(before) == len(self._numbers) else b""
 
     def is_new_launch(self) -> bool:
         """Whether the next record is one of another launch."""
@@ -466,7 +377,7 @@ class LaunchOpening:
             return False
         if self._is_boosted and not self._found:
             return True
-        if self._opener and self._has_text and not self._found:
+        if self._opener.part and self._has_text and not self._found:
             return True
         if not self._pieces:
             return False
@@ -481,7 +392,7 @@ class LaunchOpening:
     @property
     def is_guess(self) -> bool:
         """Whether only other text tells whether the launch is the same: no line of a set-up is known."""
-        return bool(self._opener) and not (
+        return bool(self._opener.part) and not (
             self._found or self._has_set_up or self._is_short or self.crash.has_ended
         )
 
@@ -510,7 +421,7 @@ class LaunchOpening:
     @property
     def was_interrupted(self) -> bool:
         """Whether warnings came again since the last record, or the program may have crashed."""
-        return self._has_warned or self.crash.may_repeat
+        return self._warnings.came_again or self.crash.may_repeat
 
     def note_waiting(self) -> None:
         """A line waits for one below it; what comes again from here on is behind it."""
@@ -535,21 +446,15 @@ class LaunchOpening:
         """Forget which opening lines came again."""
         self._found.clear()
         self.settings.forget()
-        self._has_warned = self.has_begun_training = False
+        self._warnings.came_again = self.has_begun_training = False
         self._has_text = self._has_loaded = self._had_begun = False
         self.loaded_at = None
         self.crash.forget()
 
     def note_step(self, step: int, last: int | None) -> None:
-        """A record at a step begins no launch; `last` is the one before.
-
-        Warnings that came again where the launch continues are those of its workers.
-        """
+        """A record at a step begins no launch; `last` is the one before."""
         self.crash.may_repeat = False
-        if self._has_warned:
-            self._has_warned = False
-            if last is not None and step > last:
-                self._warnings.clear()
+        self._warnings.note_step(step, last)
 
     def note_record(self, *, is_setting: bool = False) -> tuple[str, ...]:
         """A record was read: what comes next is compared with the lines before the first one.
@@ -565,16 +470,10 @@ class LaunchOpening:
         if self._pieces is not None:
             return ()
         self._is_boosted = is_round_of_booster(line_at(self._block, self._position))
-        self._pieces = [piece for piece, count in self._counts.items() if count == 1]
-        first = next(iter(self._counts), b"")
-        self._first = first if self._pieces and first not in self._pieces else b""
-        if not self._pieces:
-            self._pieces, self._is_repeated = [*self._counts], True
-        if not self._pieces and self._short:
-            self._pieces, self._is_repeated, self._is_short = self._short, False, True
+        self._pieces, self._first, self._is_repeated, self._is_short = self._head.pieces()
         self.settings.note_first_record(0 if self._is_repeated or self._is_short else len(self._pieces))
-        self._counts, self._short = {}, []
-        self._warnings = {text: count for text, count in self._warnings.items() if count == 1}
+        self._head = OpeningHead({})
+        self._warnings.note_first_record()
         self._has_set_up = are_about_set_up(self._pieces)
         is_set_up = self._has_set_up and not (self._is_repeated or self._is_short)
         return (*(["opening"] if self._is_sufficient else []), *(["set up"] if is_set_up else []))

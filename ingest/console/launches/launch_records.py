@@ -19,13 +19,15 @@ from holter.ingest.console.line.line_settings import is_setting
 from holter.ingest.console.parsed_lines import ParsedLines
 from holter.ingest.console.steps.evaluation_steps import begin_evaluation
 from holter.ingest.console.steps.first_epoch import Record
+from holter.ingest.console.steps.known_steps import known_axis
+from holter.ingest.console.steps.launch_beginnings import is_in_other_epochs
 from holter.ingest.console.steps.outer_counts import are_epochs_within
-from holter.ingest.console.steps.step_axis import is_in_other_epochs, known_axis
 from holter.ingest.console.writers.interleaved_writers import InterleavedWriters, UnlabelledRows
 from holter.ingest.console.writers.labelled_trainings import LabelledTrainings
 from holter.ingest.console.writers.process_series import ProcessSeries
 from holter.ingest.console.writers.process_states import ProcessStates
 from holter.ingest.rows import LogRow
+from holter.types import label_of
 
 
 class LaunchRecords:
@@ -326,4 +328,4 @@ def has_steps_of_training(row: LogRow) -> bool:
 
     Reports with a unit of their own, as those of RAS, repeat their headings.
     """
-    return all(name != "steps" for name, _ in row.labels)
+    return label_of(row.labels, "steps") is None

@@ -15,8 +15,8 @@ from holter.ingest.console.line.data_names import is_of_evaluation
 from holter.ingest.console.line.line_settings import is_setting
 from holter.ingest.console.plain.initial_results import first_with_initial
 from holter.ingest.console.steps.first_epoch import Record
+from holter.ingest.console.steps.launch_beginnings import last_epochs
 from holter.ingest.console.steps.rates_of_epochs import is_of_other_steps
-from holter.ingest.console.steps.step_axis import last_epochs
 from holter.types import labels_of
 
 LAUNCH = "launch"

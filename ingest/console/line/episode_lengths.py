@@ -9,7 +9,7 @@ from holter.ingest.console.line.line_counters import Counter, CounterField
 from holter.ingest.console.line.number_field import NumberField
 
 _LENGTH = re.compile(r"(?i)(?:(?:num(?:ber)?|no\.?|n)[ _](?:of[ _])?|ep(?:isode)?[ _])?steps")
-_LENGTHS = frozenset({"steps", "it", "iters", "iterations"})
+_LENGTHS = frozenset({"steps", "env steps", "it", "iters", "iterations"})
 """What may be the length of an episode."""
 REWARD = re.compile(r"(?i)reward|return|score")
 """Names of what an episode is about."""

@@ -145,6 +145,8 @@ def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None
     # who prints, and of which data, is not what is counted: `@rank0 Epoch: 3`, `Validating Epoch: 3`
     words = _without_writer_and_data(words[:-1]) + words[-1:]
     last = words[-1].rstrip(".")
+    if words == ["gen"] and not (before or field.index or field.marked):
+        return Counter.OTHER  # `Gen 3: best 0.5`
     if " ".join(words) in GLOBAL or (words == ["update"] and field.bracketed and not before):
         return Counter.GLOBAL_STEP
     is_stated = field.total_index >= 0 or field.before.strip() == "["
@@ -327,7 +329,7 @@ def measured_counts(counters: Sequence[CounterField], numbers: Sequence[str]) ->
     fractions = frozenset(
         field.index
         for at, field in enumerate(counters)
-        if field.counter in _MEASURED
+        if (field.counter in _MEASURED or _is_first_of_others(field, numbers))
         and "." in numbers[field.index].rstrip(".")  # `Step: 100... Loss: 2.5` has none
         and field.scale == 1
         and not field.is_percent
@@ -336,6 +338,11 @@ def measured_counts(counters: Sequence[CounterField], numbers: Sequence[str]) ->
     if len(fractions) < len(counters):
         return fractions  # all of them beside a number that counts
     return frozenset(index for index in fractions if numbers[index].rpartition(".")[2].strip("0"))
+
+
+def _is_first_of_others(field: CounterField, numbers: Sequence[str]) -> bool:
+    """Whether a line begins with what its name may also measure: `Gen 0.52, Disc 0.61`, no `frames 1.5e6`."""
+    return field.counter is Counter.OTHER and not field.index and "e" not in numbers[0].lower()
 
 
 def _is_whole_step_of_epoch(field: CounterField, before: CounterField | None, numbers: Sequence[str]) -> bool:

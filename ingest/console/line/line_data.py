@@ -9,7 +9,7 @@ from holter.ingest.console.line.data_names import evaluation_of, is_of_evaluatio
 from holter.ingest.console.line.line_counters import Counter, CounterField
 from holter.ingest.console.line.line_settings import is_learning_rate, is_setting
 from holter.ingest.console.line.line_shapes import LineShape, MetricField
-from holter.ingest.console.line.line_words import DATA_SPLIT, EVALUATIONS
+from holter.ingest.console.line.line_words import DATA_SPLIT, DATA_TAG, EVALUATIONS
 from holter.ingest.metric_names import is_metric_name
 
 _BEHIND_METRICS = re.compile(rf"(?i)%?[\s,;|-]{{0,8}}[\[(](?:(train(?:ing)?|trn)|({EVALUATIONS}))[\])]\s*")
@@ -24,6 +24,13 @@ _BEHIND_COUNTER = re.compile(
 )
 """The same at the end of a heading: `Epoch [3/10] [validation stage]`, `Epoch 3 - Validation Metrics:`."""
 
+_DICTIONARY = re.compile(
+    r"(?i)(?<![\w./'\"-])(?:(?:avg|average|mean|final|epoch)[_ ])?"
+    rf"(?:(train(?:ing)?|trn)|({EVALUATIONS}))_"
+    r"(?:metrics?|results?|res|scores?|stat(?:istic)?s?|scalars?|loss(?:es)?|logs?|report|summary|dict|info|out(?:puts?)?)"
+    r"(?:_dict)?\s?[:=]?\s?$"
+)
+"""The name of a dictionary that is that of the values of data: `avg_test_scalars {'loss': 0.5}`."""
 _SUMMARY = re.compile(r"\W{0,8}\* {0,4}(?:acc|prec|mean|loss|top)|\W{0,8}\*$|\W{0,8}averaged stats:", re.I)
 """How the mean of an evaluation begins: `* Acc@1 76.1 Acc@5 92.9`, `Averaged stats: loss: 0.5`."""
 _END_OF_EPOCH = re.compile(
@@ -33,12 +40,29 @@ _END_OF_EPOCH = re.compile(
 """What states that an epoch is over, without its number: `Epoch finished in 31 s, mean PSNR: 24.5`."""
 
 
+def tag_before(text: str) -> re.Match[str] | None:
+    """The word for data in the text before a number.
+
+    Behind one for the training it is the last one if a colon follows that: `Train: none | Valid: loss=0.5`.
+    """
+    found = DATA_TAG.search(text)
+    if found is None or not found[1]:
+        return found
+    last = [*DATA_TAG.finditer(text)][-1]
+    return last if text[last.end() :].strip() == ":" else found
+
+
 def data_before(found: re.Match[str]) -> str:
     """The data that words before a number name: `Evaluating test: L1 0.03` are those of the test."""
     word = (found[2] or "train").lower()
     if word.startswith("evaluat") and (of := DATA_SPLIT.match(found.string, found.end() + 1)) is not None:
         return of[2].lower() if of[2] else "eval/train"
     return word
+
+
+def data_of_dictionary(before: str, text: str) -> re.Match[str] | None:
+    """The data in the name of a dictionary whose first value follows a text; `before` is before its key."""
+    return _DICTIONARY.search(before) if text[len(before) :].startswith("{") else None
 
 
 def data_behind(text: str, *, is_heading: bool) -> str:

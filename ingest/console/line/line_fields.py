@@ -47,6 +47,8 @@ _PAIR = re.compile(r"(?:,\s{0,12}|: | : {1,12})")
 """Between an epoch and a batch in brackets: `[1,  2000] loss: 2.1`, `[1: 20/100] loss`, `[1 :  200] loss`."""
 _NAME_AND_COMMA = re.compile(r"\s*([A-Za-z]\w{0,40}(?: \w{1,20}){0,2}), ?")
 _LOSS_BEHIND = re.compile(r"(?i)[\s,;:|\]-]{1,5}(?:[a-z]{1,10}[ _.-])?loss\b")
+_RATE_BEFORE_LOSS = re.compile(r"(?i)[\s,;:|\]-]{1,5}lr ?[:=]? ?")
+"""A rate between what is counted and its loss: `Epoch: 3 lr: 0.01 Loss: 0.5`."""
 _BATCH_BEHIND = re.compile(r"(?i)[\s,;:|\]-]{1,5}(?:mini-?batch|batch|step|iter(?:ation)?)\W{0,4}$")
 _BRACKETS = re.compile(
     r"(\w{1,60})(?:\[(?=[A-Za-z]|$)|\((?=[A-Za-z_]\w{0,30}=)| \{(?=[A-Za-z][\w./]{0,40} $))|[\])}]"
@@ -84,6 +86,13 @@ _NUMBER_AS_KEY = re.compile(
 """A key of a dictionary that is a number, behind the name of the dictionary or a value: `iou: {0: `."""
 _RATE = re.compile(r" ?((?!its?/)[A-Za-z]{2,12}/(?:s|sec|second|step|it|iter))\b(?!/)")
 """A unit behind a number that states what it is: `39616 tok/s`."""
+_TIME_PER = re.compile(
+    r" ?((?:[mun]?s|secs?|seconds?)/(?:batch|step|epoch|examples?|samples?|images?|imgs?|frames?))\b"
+    r"(?!/| ?[:=])"
+)
+"""The same of a time, which may as well be the name of the next number: `0.481 sec/batch`."""
+_AMOUNT_OF_CELL = re.compile(r"(?:[kKMGB](?= ))? ?([A-Za-z]{1,12}) {1,2}[|│]{1,2} {1,2}")
+"""A word behind the number that its cell begins with, and the end of the cell: `| 12M tok | `."""
 _OF = frozenset({"/", "of", "out of", "de", "von", "sur", "di", "из"})
 """What is between a number and its total."""
 _NAME_AFTER = re.compile(
@@ -124,7 +133,7 @@ class _FieldReader:
         """The metric that the names of data follow: `Accuracy -> Train: 0.9, Val: 0.8`."""
         self._parted = ""
         """The metric that the names of its parts follow: `dice: LV 0.8 RV 0.7`."""
-        self._around = ""
+        self._around: str | None = None
         """The name around the number before, which is that of this one: `reward (last 100 episodes): 0.5`."""
         self._of_range = NumberName("", False, "")
         """What the number before counts, if it is the first one of a range: `Batch [0-20]`."""
@@ -181,7 +190,7 @@ class _FieldReader:
             opens_pair=opens_pair,
             closes_pair=closes_pair,
             ends_line=total >= 0 and not after.strip() and last + 1 == self._count,
-            precedes_loss=_LOSS_BEHIND.match(after) is not None,
+            precedes_loss=self._precedes_loss(last, after),
             precedes_batch=opens_batches or _BATCH_BEHIND.fullmatch(after) is not None,
             follows_percent=index > 0 and between.strip(" |") == "%",
         )
@@ -217,7 +226,7 @@ class _FieldReader:
         """The name or the unit behind a number; a word right before the next number is the name of that."""
         if (rate := _RATE.match(after)) is not None:
             return rate[1]
-        name = _NAME_AFTER.match(after) or _SHARE_BEHIND.match(after)
+        name = _NAME_AFTER.match(after) or _SHARE_BEHIND.match(after) or _TIME_PER.match(after)
         is_of_next = name is not None and not after[name.end() :].strip() and index + 1 < self._count
         return "" if name is None or is_of_next else name[1]
 
@@ -230,7 +239,9 @@ class _FieldReader:
     def _text_before(self, index: int) -> str:
         """The text before a number, without the unit or ordinal of the number before."""
         text = self._texts[index].removeprefix("_") if index else self._texts[0]  # `epoch1_iter20_loss: 2`
-        if self._ordinal_end:
+        if index and self._is_amount_of_cell(index):
+            text = ""
+        elif self._ordinal_end:
             text = text[self._ordinal_end :]
         elif index and (file := _FILE_AND_NAME.match(text)) is not None:
             text = text[file.end() :]  # `image: 0021.jpg iter: 10`
@@ -249,6 +260,16 @@ class _FieldReader:
         if self._count == 1 and (alone := _NAME_AND_COMMA.fullmatch(text)) is not None:
             text = f"{alone[1]}: "  # `lr, 0.001`
         return text
+
+    def _is_amount_of_cell(self, index: int) -> bool:
+        """Whether all before a number is what the number of the cell before counts: `| 12M tok | 0.4m |`.
+
+        In `lr | 0.1 time | 2.5` the names are in cells of their own.
+        """
+        amount = _AMOUNT_OF_CELL.fullmatch(self._texts[index])
+        if amount is None or is_metric_name(amount[1]):
+            return False
+        return _ends_cell(self._texts[index - 1]) and not _ends_cell(self._texts[0])
 
     def _total(self, index: int, text: str, name: str) -> tuple[int, bool]:
         """Where the total of a number is, -1 without one; or whether two names of counters are before it."""
@@ -317,17 +338,29 @@ class _FieldReader:
 
     def _named_around(self, text: str, after: str, named: NumberName) -> NumberName:
         """The name of a number whose name has another number in it, before this one."""
-        if self._around and ends_name_around(text):
+        if self._around is not None and ends_name_around(text):
             named = NumberName(self._around, True, "")
         self._around = name_around(text, after, named)
         is_counter = bool(named.name) and counts(named.name)  # `Loss (epoch 3): 0.5`
-        return NumberName("", named.marked, text) if self._around and not is_counter else named
+        is_part = self._around is not None and not is_counter
+        return NumberName("", named.marked, text) if is_part else named
+
+    def _precedes_loss(self, last: int, after: str) -> bool:
+        """Whether a loss is right behind a number and its total, or behind a rate there."""
+        if _RATE_BEFORE_LOSS.fullmatch(after) is not None and last + 2 < self._count:
+            after = self._texts[last + 2]
+        return _LOSS_BEHIND.match(after) is not None
 
     def _opens_batches(self, last: int, after: str) -> bool:
         behind = ["".join(text.split()) for text in self._texts[last + 2 : last + 4]]
         if after.strip() == "(" and behind[:1] == ["%)["]:  # `Train: 3/80 ( 4%) [ 50/928`
             return behind[1:] == ["/"]
         return "".join(after.split()) in ("[", "][") and behind[:1] == ["/"]
+
+
+def _ends_cell(text: str) -> bool:
+    """Whether a number behind a text is the first thing in its cell."""
+    return text.rstrip(" ").endswith(("|", "│"))
 
 
 def _explains(name: str, between: str) -> bool:

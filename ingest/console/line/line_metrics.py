@@ -61,7 +61,9 @@ class LineMetrics:
         return name
 
     def add_named_ahead(self, field: NumberField, name: str) -> None:
-        """Add the number of a metric that is named before what the line counts."""
+        """Add the number of a metric that is named before what the line counts, and that may begin a list."""
+        self._names[name] = None
+        self._names_of_lists[field.index] = name
         self.fields.append(MetricField(name, field.index, field.scale))
 
     def add_behind(self, field: NumberField, around: tuple[str, str], first: int) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from holter.ingest.metric_names import is_metric_name
+from holter.translated_words import in_english
 
 _SETTINGS = re.compile(
     r"(?:\bNamespace|[Cc]onfig|[Aa]rg(?:ument)?s|[Hh]param(?:eter)?s|[Hh]yperparameters|[Oo]ptions)\s?[(:={]"
@@ -49,7 +50,9 @@ _OF_EPISODE = (
 )
 """Words beside `length` in the names of what is measured: `ep_length_mean`, `train_length`."""
 _SETTING = re.compile(
-    rf"(?i)size|dim|layer|heads(?![a-z])|head$|max{_NAMES_MORE}{_OF_METRIC}(?!.?mem)|min\b{_NAMES_MORE}{_OF_METRIC}"
+    r"(?i)size|(?<!bits per )(?<!bits/)dim|layer|heads(?![a-z])|head$"
+    # `(min)` is a unit or an extreme
+    rf"|(?<!\()max{_NAMES_MORE}{_OF_METRIC}(?!.?mem)|(?<!\()min\b{_NAMES_MORE}{_OF_METRIC}"
     r"|warm|seed|worker|hidden|vocab|param|num|interval|version|every|freq"
     rf"|^(?!{_OF_EPISODE}).*length"
 )
@@ -88,6 +91,7 @@ def are_settings_of(texts: Sequence[str], names: Sequence[str]) -> bool:
 
 def _are_settings(names: Sequence[str], *, is_amount: bool) -> bool:
     """Whether names are those of settings; see `is_settings`."""
+    names = [in_english(name) for name in names]
     settings = sum(_SETTING.search(name) is not None for name in names)
     measured = sum(
         is_metric_name(name) and not _RATE.search(name) and not name.lower().endswith(_PER_STEP)
@@ -102,12 +106,13 @@ def _are_settings(names: Sequence[str], *, is_amount: bool) -> bool:
 
 def has_settings(names: Iterable[str]) -> bool:
     """Whether one of these names is that of a setting, other than a rate."""
-    return any(_SETTING.search(name) for name in names)
+    return any(_SETTING.search(in_english(name)) for name in names)
 
 
 @lru_cache(maxsize=4096)  # asked for each record
 def is_setting(name: str) -> bool:
     """Whether a name is that of a setting, such as a learning rate."""
+    name = in_english(name)
     return _SETTING.search(name) is not None or _RATE.search(name) is not None
 
 

@@ -47,6 +47,8 @@ _METRICS = (
 )
 _GLUED_METRICS = "|".join(rf"(?<=[\s,;(|][{word[0]}{word[0].upper()}]{word[1:]})" for word in _METRICS)
 """What is measured, right before its number: `loss2.5 perplexity90.5`."""
+_GLUED_RATE = r"(?<=\s[lL][rR])"
+"""A rate right before its number, between blanks: `lr0.0099  loss 0.5`, no part of a name as `_lr0.01`."""
 _GLUED_NAMES = "|".join(rf"(?<=[a-z]{word.capitalize()})|(?<=_{word})" for word in _METRICS)
 """The same with words before it, where no file may be named so: `trainLoss0.5`, `val_acc0.9`."""
 # times, durations, versions, addresses and hexadecimal numbers are tokens, too, so that no part of them is
@@ -62,7 +64,7 @@ _TOKEN = re.compile(
     r"|(?=\d{1,9}[_-][A-Za-z][\w-]{0,60} ?[:=])(?:(?<=step)|(?<=iter)|(?<=ation)|(?<=batch))"
     rf"(?:{_CHAINED})"
     rf"|(?=\d{{1,9}}\.\d)(?:{_GLUED_METRICS})"
-    rf"|(?=\d{{1,9}}\.\d{{1,20}}(?:[eE]-\d{{1,3}})?(?:[\s,;:|)\]]|$))(?:{_GLUED_NAMES})"
+    rf"|(?=\d{{1,9}}\.\d{{1,20}}(?:[eE]-\d{{1,3}})?(?:[\s,;:|)\]]|$))(?:{_GLUED_NAMES}|{_GLUED_RATE})"
     r"|(?<=[eE]poch\.)(?=\d{1,6}(?:[:,\s\])|]|$))"
     r"|(?<=[ _][nN]o\.)(?=\d)|(?<=[eE]poch-)(?=\d{1,6}(?:[:,\s\])|]|$))"
     r"|(?:(?<=\s[sS]tep_)|(?<=^[sS]tep_)|(?<=\s[iI]ter_)|(?<=^[iI]ter_))(?=\d{1,9}: {0,4}[A-Za-z])"

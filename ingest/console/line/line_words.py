@@ -57,9 +57,10 @@ OF_SEVERAL = frozenset({"cycle"})
 ROUNDS = OF_SEVERAL | {"episode", "game", "round", "generation"}
 """What may be announced by a line, as an epoch is."""
 QUALIFIERS = frozenset(
-    {"global", "train", "training", "current", "cur", "this", "optimizer", "optim", "opt", "gradient", "grad",
-     "num", "data", "number", "total", "trainer", "eval", "evaluation", "val", "valid", "validation", "test",
-     "env", "mini", "batch", "learning", "at", "in", "on", "for", "after", "end", "of", "consumed", "seen",
+    {"global", "train", "training", "current", "currently", "cur", "this", "optimizer", "optim", "opt",
+     "gradient", "grad", "num", "data", "number", "total", "trainer", "eval", "evaluation", "val", "valid",
+     "validation", "test", "env", "mini", "batch", "learning", "at", "in", "on", "for", "after", "end", "of",
+     "consumed", "seen",
      "update", "learner",
      "policy", "runtime", "completed", "finished", "done", "running", "start", "started", "starting", "begin",
      "beginning", "entering", "online", "local", "trained",
@@ -111,6 +112,8 @@ DATA_TAG = re.compile(
 """The same with a word that states nothing more, as in the tag before a line: `[TEST_SET] loss: 0.5`."""
 SHORT_DATA = re.compile(r"(?:train|trn|val|valid|eval|test|dev)\.", re.I)
 """Data in a short form: `Test. Acc.: 0.9`."""
+BAR_BEHIND_PERCENT = re.compile(r"%\|(?! {0,4}[^\W\d_])")
+"""What begins the drawing of a progress bar: ` 12%|█▏  | 3/25`, but not `Rank-1: 48.20%| mAP: 31.75%`."""
 BEFORE_MESSAGE = re.compile(
     r"(?:[^A-Za-z]|\b(?:INFO|DEBUG|WARN(?:ING)?|root|(?:__)?main(?:__)?)\b|(?<=(?:INFO|EBUG|NING):)[\w.-]+:"
     r"|\b[\w.]{1,60}(?= (?:- )?(?:INFO|DEBUG|WARN))|\b[\w./-]{1,80}\.py:(?:[\w<>.]{1,60}:)?"

@@ -15,11 +15,22 @@ _ENCLOSED = re.compile(r" ?\(((?:[A-Za-z]{1,20}:? ){0,3})$")
 _OVER = re.compile(
     r"([A-Za-z][A-Za-z ]{1,40}?) (?:(?:over|of|in|for|across)(?: the)?(?: last| past)?|(?:last|past)) $"
 )
+_TIME_OF = re.compile(
+    r"([A-Za-z ]{0,30}\b[Tt]ime(?: to [a-z]{2,12}|(?= (?:for|per) )))(?: for| per)? (?:the )?(?:last )?$"
+)
+"""What is before how many a time is of: `time to learn 1 sample = 0.5ms`, `Time per 100 steps: 3.2`."""
 _COUNTED_EPISODES = re.compile(
-    r" (?:[a-z]+ )?(?:episodes|games|runs|trials|rollouts|batches|iterations|steps)"
+    r" (?:[a-z]+ )?(?:episodes|games|runs|trials|rollouts|batches|iterations|steps|samples?|examples|images)"
     r"(?:\)?\s?[:=]\s*| (?:is|was):? )$"
 )
 """What is around a number that states over how many a mean is: `Average reward over 100 episodes: 12.3`."""
+_WINDOW = re.compile(
+    r"[ ,]{0,2}(?:\(?(?:averaged )?(?:over|of|in|for|across)(?: the)?(?: last| past| previous)? "
+    r"|\((?:last|past|previous) )"
+)
+"""All of a text before a number of values that a mean is over, whose name is before what is counted:
+`Average loss at step 200 for last 100 steps: 0.6`.
+"""
 _EQUALS = re.compile(r" {0,2}= {0,2}")
 _END_OF_KEY = re.compile(r"['\"] ?: ")
 """The end of a key of a dictionary with a number in its name: `{'Dice, class 1': 0.5}`."""
@@ -27,9 +38,15 @@ _BEGIN_OF_KEY = re.compile(r"[{,] ?['\"]")
 _BEHIND_NUMBERS_OF_NAMES = (_CLOSING, _COUNTED_EPISODES, _END_OF_KEY, _EQUALS)
 
 
-def name_around(text: str, after: str, named: NumberName) -> str:
-    """The name of the next number that one of a name between these texts is in; "" if it is in none."""
-    return _name_around(text, after) or _key_around(text, after) or _indexed(named, after)
+def name_around(text: str, after: str, named: NumberName) -> str | None:
+    """The name of the next number that one of a name between these texts is in; None if it is in none.
+
+    It is "" where the name is further ahead: `loss at step 200 for last 100 steps: 0.6`.
+    """
+    is_counted = _COUNTED_EPISODES.fullmatch(after) is not None
+    if is_counted and _WINDOW.fullmatch(text) is not None:
+        return ""
+    return _name_around(text, after) or _key_around(text, after) or _indexed(named, after) or None
 
 
 def ends_name_around(text: str) -> bool:
@@ -53,7 +70,10 @@ def _indexed(named: NumberName, after: str) -> str:
 
 def _name_around(text: str, after: str) -> str | None:
     """The name before the brackets that a number between these texts is in, None if there are none."""
-    if _COUNTED_EPISODES.fullmatch(after) is not None and (over := _OVER.search(text)) is not None:
+    is_counted = _COUNTED_EPISODES.fullmatch(after) is not None
+    if is_counted and (time := _TIME_OF.search(text)) is not None:
+        return time[1].strip()
+    if is_counted and (over := _OVER.search(text)) is not None:
         is_name = is_metric_name(over[1]) or DATA_SPLIT.fullmatch(over[1]) is not None
         return over[1] if is_name else f"{over[1]} over episodes"
     enclosed = _ENCLOSED.search(text) if _CLOSING.match(after) is not None else None

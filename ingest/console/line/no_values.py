@@ -20,6 +20,8 @@ _TARGET = re.compile(
 """What is before a value that is to be reached: `acc: 0.4 (goal: up to 0.8)`, `acc: 0.4 (target > 0.8)`."""
 _LIMIT = re.compile(r"[<>\u2264\u2265]=? {0,2}[A-Za-z_]\w{0,40} ?= ?$")
 """What is before a limit with a name: `improved by 0.015 >= min_delta = 0.01`."""
+_DEVICE = re.compile(r"\bdevice\(type=['\"]\w{1,12}['\"], index=$")
+"""What is before the number of a device as PyTorch prints it: `[device(type='cuda', index=0)]`."""
 
 _AMOUNT_AHEAD = re.compile(r"(?<![A-Za-z])to (?:learn|train|test|process|evaluate|compute|run|load) $")
 """What is before an amount of what something is done with: `time to learn 1 sample = 1.2ms`."""
@@ -39,6 +41,7 @@ def is_no_value(texts: tuple[str, ...], last: int, text: str, after: str) -> boo
         or _is_reference(text, after)
         or _TARGET.search(text) is not None
         or _LIMIT.search(text) is not None
+        or (text.endswith("=") and _DEVICE.search(text) is not None)
         or (after[:1] == " " and _AMOUNT_AHEAD.search(text) is not None)
         or (text.rstrip(" ").endswith("[[") and not after.lstrip(" ").startswith("]]"))
         or (after == "," and not is_end and text[-1:] not in ("[", "("))

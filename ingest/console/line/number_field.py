@@ -37,7 +37,7 @@ class NumberField:
     ends_line: bool
     """Its total ends the line."""
     precedes_loss: bool
-    """A loss is right behind it, and its total if it has one: `val: 5/10, loss: 0.5`."""
+    """A loss is right behind it, and its total and a rate if it has them: `val: 5/10, loss: 0.5`."""
     precedes_batch: bool
     """The number of a batch is right behind it: `unet epoch: 3 batch: 20`, `unet epoch: 3 [20/50]`."""
     follows_percent: bool

@@ -67,6 +67,9 @@ _NUMBERED_PARTS = re.compile(
 _NUMBERED_PART = re.compile(rf"(?<![A-Za-z-])([A-Za-z-]{{2,21}} \d{{1,3}}) ?[:=] ?({_NUMBER})%?")
 _NUMBER_AND_VALUE = re.compile(r"[A-Za-z] \d{1,3} ?[:=] ?[-+.\dni]")
 """What each of them has, which few lines have."""
+_LIST_OF_ONE = re.compile(rf"(?<=['\"])( ?: ?)\[ ?({_NUMBER}) ?\](?=\s?[,}}])")
+"""A list of one number behind a key: `{'D1': [0.1], 'loss': 0.5}`."""
+_IN_LIST = ": ["
 _BETWEEN_LISTS = "]: ["
 _RANKED_LISTS = re.compile(
     r"(?P<name>[A-Za-z][\w-]{0,20}@)\[(?P<ranks>\d{1,4}(?:, ?\d{1,4}){1,15})\](?P<rest>)"
@@ -196,7 +199,7 @@ def with_words(texts: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def written_out(line: str) -> str:
-    """The line with ordered dictionaries as dictionaries, and each value behind its name.
+    """The line with ordered dictionaries as dictionaries, and each value right behind its name.
 
     `OrderedDict([('AP', 0.4), ('AP50', 0.7)])`, `Hit@[5, 10]: [0.21, 0.34]`, `top-[1,5] acc is 61.7, 72.4`.
     """
@@ -204,6 +207,8 @@ def written_out(line: str) -> str:
         line = _RANKED_LISTS.sub(_with_ranks, line)
     if _BETWEEN_RANKS in line:
         line = _RANKS_OF_METRIC.sub(_with_ranks, line)
+    if _IN_LIST in line:
+        line = _LIST_OF_ONE.sub(r"\1\2", line)
     if _NUMBER_AND_VALUE.search(line) is not None:
         line = _NUMBERED_PARTS.sub(_as_keys, line)
     if _ORDERED not in line:

@@ -23,7 +23,8 @@ MAX_NAME = 120
 _LONGEST_SHORT_FORM = 5
 _WORD = re.compile(
     r"(?:\d{1,4}(?:\.\d{1,2}|_)?-?)?[^\W\d][\w./@%+^~\u2019-]*|\u2207\w{0,20}|\d{1,2}%(?= )"
-    rf"|\d{{1,4}}(?= (?:reward|return|score|[lL]oss|acc))|0?\.\d{{1,2}}(?= {AT_THRESHOLD})"
+    r"|\d{1,4}(?= (?:ep(?:isode)?s? )?(?:reward|return|score|[lL]oss|acc|length))"
+    rf"|0?\.\d{{1,2}}(?= {AT_THRESHOLD})"
 )
 """A word of a name; digits at its beginning are part of it, else they would be a number of their own.
 
@@ -79,10 +80,11 @@ _TUPLE = re.compile(
 _LEADERS = re.compile(r" ?\.{4,80} ?$")
 """Dots that lead from a name to its number: `loss ...... 0.5`."""
 _NESTED = re.compile(
-    r"(?<![\w.])([A-Za-z]\w{0,20}\([A-Za-z]\w{0,20}\([\w, ]{1,20}\)\)"
+    r"(?<![\w.])([A-Za-z]\w{0,20}\([A-Za-z]\w{0,20}\([\w, ]{1,20}\)\)(?:[_-]\w{1,20})?"
+    r"|[A-Za-z]\w{0,20}\(\w{1,8}\)[_-][A-Za-z]\w{0,20}"
     r"|(?:dev |test )?[a-z]{2,12}\[\d{1,3}[a-z]\])$"
 )
-"""A name such as that of a discriminator's output: `D(G(z))`; one with its tokenizer: `dev bleu[13a]`."""
+"""A name such as a discriminator's output, `D(G(z))`, `D(x)_loss`, or with a tokenizer: `bleu[13a]`."""
 
 _SPACED_AT = re.compile(r"(?<=[\w)]) ?@ ?(?=\d{1,4}\s?[:=]\s*$)")
 """What is between a metric and its rank where blanks are around the sign: `Recall @ 10: 0.4`."""

@@ -78,11 +78,14 @@ _FORMS = (
     rf"(?=\d{{0,4}}(?:\.\d{{1,2}})?(?:[^\W\d_]|[-%]| [sSpPrRIqQ])){_BEGIN}(?:{'|'.join(_AT_BEGIN)})",
     r"(?<!poch: )(?<!poch:)(?<!poch=)\d{1,4}_[A-Za-z]",  # but `Epoch: 3_Iter: 10`
     r"\d{1,2}[a-z]_[a-z]",
+    # a layer: `Style loss 3_1: 0.5`, but `Epoch 3_20: 0.5`
+    rf"(?=\d_\d{{1,2}}{_SIGN})(?<=[a-z] )(?<!poch )(?<!tep )(?<!ter )(?<!tion )(?<!ound )(?<!sode )",
     r"\d{1,3}(?:px ?[:=]|th percentile|[a-z]\]:)",
     r"(?<=[Tt]op )\d{1,2}-[A-Za-z]",
     rf"(?<=[Tt]op )\d{{1,2}} (?i:acc|err|prec)[a-z]{{0,9}}{_SIGN}",
-    # how many values a mean is of: `avg 5 reward: 355.3`
-    r"(?:(?<=[aA]vg )|(?<=[mM]ean )|(?<=[vV]erage ))\d{1,4} (?:reward|return|score|loss|acc)"
+    # how many values a mean is of: `avg 5 reward: 355.3`, `mean 100 episode reward: 20.5`
+    r"(?:(?<=[aA]vg )|(?<=[mM]ean )|(?<=[vV]erage ))\d{1,4} (?:ep(?:isode)?s? )?"
+    r"(?:reward|return|score|loss|acc|length)"
     rf"[a-z]{{0,9}}{_SIGN}",
     # which of several parts of a model a loss is of: `Critic 1 loss: 0.5`
     rf"(?:{_BEHIND_PARTS})\d{{1,2}} (?i:loss){_SIGN}",
@@ -117,7 +120,7 @@ _FORMS = (
 _AHEAD = (
     r"[\d.]++(?:[^\s\d.,|;}]"
     r"| (?:[:=]|test|train|val|avg|average|mean|max|min|re|score|[lL]oss|[aA]cc|[eE]rr|[pP]rec"
-    r"|[sS]ucc|[rR]ec|I[oO]U|[qQ]uan))"
+    r"|[sS]ucc|[rR]ec|I[oO]U|[qQ]uan|ep(?:isode)?s? (?:re|sc|le)))"
 )
 """What is ahead of all these, and of few other numbers: it saves most of the time."""
 NUMBER_OF_NAME = rf"(?={_AHEAD})(?:{'|'.join(_FORMS)})|95(?:(?<=[pP]50-95)|(?<=[pP]@50-95))"

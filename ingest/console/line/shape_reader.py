@@ -42,7 +42,14 @@ from holter.ingest.console.line.line_counters import (
     stage_of,
     states_amount,
 )
-from holter.ingest.console.line.line_data import data_ahead, data_before, data_behind, is_summary
+from holter.ingest.console.line.line_data import (
+    data_ahead,
+    data_before,
+    data_behind,
+    data_of_dictionary,
+    is_summary,
+    tag_before,
+)
 from holter.ingest.console.line.line_fields import number_fields
 from holter.ingest.console.line.line_metrics import LineMetrics, is_named_as_time, names_of
 from holter.ingest.console.line.line_settings import (
@@ -61,8 +68,8 @@ from holter.ingest.console.line.line_shapes import (
 from holter.ingest.console.line.line_subjects import subject_of, word_of_row
 from holter.ingest.console.line.line_words import (
     ALL_DATA,
+    BAR_BEHIND_PERCENT,
     DATA_SPLIT,
-    DATA_TAG,
     ENDS,
     INDEX_WORDS,
     QUALIFIERS,
@@ -91,6 +98,12 @@ _LIST_OF_KEY = ('": [', "': [")
 """What begins a list in a dictionary: `{"step": [0, 1, 2], "loss": [5.0, 2.5, 1.7]}`."""
 _MANNER = re.compile(r"(?i)[\[(](?:[a-z][\w-]{0,20} ){0,5}(?:with|using) [^\])\n]{0,40}$")
 """What is in brackets before a number that states how values were measured: ` (beam search with size = `."""
+_CANDIDATE = re.compile(
+    r"(?i)(?:solution|individual|chromosome|genome|genotype|genes?|(?:best|particle) position)$"
+)
+"""Names of what a search tries, no metrics where a list follows: `Best individual: [1, 0, 1]`."""
+_DEVICE_OF_TENSOR = ", device='"
+"""What is behind the number of a tensor: `tensor(2.3, device='cuda:0')`."""
 
 
 NO_NUMBERS = LineShape((), (), "", is_record=False)
@@ -178,7 +191,10 @@ class ShapeReader:
 
     def _skip(self, field: NumberField) -> bool:
         """Note the data that the text before a number is about; whether the number itself is nothing."""
-        if (found := DATA_TAG.search(in_english(field.before))) is not None:
+        found = tag_before(in_english(field.before)) or data_of_dictionary(
+            field.before, self._texts[field.index]
+        )
+        if found is not None:
             data = data_before(found)
             # `loss=1.9 | dev: acc=0.4`: what is before it is of the training
             is_part = bool(self._metrics and self._counters and found[2])
@@ -195,12 +211,12 @@ class ShapeReader:
             self._row = None if self._rows else RowField(name, field.index)
             self._rows += 1
             return True
-        if not field.name and self._texts[field.index].startswith("%|"):
+        if not field.name and BAR_BEHIND_PERCENT.match(self._texts[field.index]):
             return True  # the count of a bar, whether its drawing is empty or not
         if field.index and self._texts[field.index - 1] == "<" and field.before.strip() == ",":
             return True  # its speed: `[00:03<03:17, 2.51img/s]`
         # `Epoch 1 - Valid: 100%|####| [loss=0.5]`, of a bar
-        if self._texts[field.index + 1].startswith("%|"):
+        if BAR_BEHIND_PERCENT.match(self._texts[field.index + 1]):
             found = DATA_SPLIT.fullmatch(field.english)
             self._split = self._split or (found[2] or "train" if found is not None else "").lower()
             return True
@@ -232,12 +248,18 @@ class ShapeReader:
             # `[500/9000] loss 0.5 | batch 16`, `tick 3  lod 0.0  batch 16`
             if not (is_size and self._metrics):
                 self._add_counter(field, counter)
-        elif not field.name and field.marked and self._is_behind_count(field):
+        elif (
+            not field.name
+            and (field.marked or self._ends_behind_count(field))
+            and self._is_behind_count(field)
+        ):
             self._add_named_ahead(field)
         elif self._ratio is not None and is_of_ratio(field, self._ratio, self._texts):
             self._line.replace_last(field)
         elif self._is_mean_of_evaluation(field):
             self._line.add_mean(field)
+        elif field.index in self._lists.values() and _CANDIDATE.search(field.name) is not None:
+            pass
         elif is_metric(field) or is_counted_share(field, self._texts) or self._is_no_count(field):
             self._add_metric(field)
 
@@ -250,6 +272,12 @@ class ShapeReader:
             self._metrics[-1].index < counted.index
             and max(counted.index, counted.total_index) == field.index - 1
         )
+
+    def _ends_behind_count(self, field: NumberField) -> bool:
+        """Whether a number without a sign ends the line behind what is counted: `loss at step 5 2.3`."""
+        before, behind = self._texts[field.index : field.index + 2]
+        is_last = not behind.strip() and len(self._texts) == field.index + 2
+        return not before.strip(" ") and (is_last or behind.startswith(_DEVICE_OF_TENSOR))
 
     def _is_no_count(self, field: NumberField) -> bool:
         """Whether a number has the name of what counts, but counts nothing."""
@@ -386,7 +414,7 @@ class ShapeReader:
     def _is_share(self, field: NumberField) -> bool:
         """Whether a per cent sign follows a number and no bar."""
         behind = self._texts[field.index + 1].lstrip()
-        return behind.startswith("%") and not behind.startswith("%|")
+        return behind.startswith("%") and BAR_BEHIND_PERCENT.match(behind) is None
 
     def _add_named_ahead(self, field: NumberField) -> None:
         """Add a number whose name is before what is counted: `loss at step 5: 2.3`, `Val loss [5]: 2.3`.

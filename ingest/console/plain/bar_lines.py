@@ -16,7 +16,7 @@ from holter.ingest.console.line.line_shapes import measured_values
 from holter.ingest.console.line.line_tokens import split_numbers
 from holter.ingest.console.line.line_words import DATA_SPLIT
 from holter.ingest.console.plain.plain_line import counts_of
-from holter.ingest.console.steps.step_axis import Counts
+from holter.ingest.console.steps.line_counts import Counts
 from holter.ingest.console.text.values import parse_numbers
 from holter.ingest.metric_names import is_metric_name
 

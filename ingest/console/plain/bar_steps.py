@@ -10,8 +10,8 @@ from holter.ingest.console.line.line_counters import Counter
 from holter.ingest.console.plain.bar_lines import Bar
 from holter.ingest.console.plain.plain_line import axis_state
 from holter.ingest.console.steps.epochs_of_bars import are_complete, steps_begun
+from holter.ingest.console.steps.launch_beginnings import forget_position
 from holter.ingest.console.steps.round_steps import is_in_round
-from holter.ingest.console.steps.step_axis import forget_position
 from holter.types import Labels, labels_of
 
 _FEW = 2

@@ -18,7 +18,7 @@ from holter.ingest.console.line.line_tokens import split_numbers
 from holter.ingest.console.line.line_words import DATA_SPLIT
 from holter.ingest.console.line.names_of_rows import text_before
 from holter.ingest.console.plain.kept_lines import LineAbove, known_line
-from holter.ingest.console.steps.step_axis import known_axis
+from holter.ingest.console.steps.known_steps import known_axis
 
 _COUNTED, _WAITING = "counts of training", "counts above"
 

@@ -10,7 +10,7 @@ are then read when their counter comes, as if they were below it. For an evaluat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import takewhile
 from typing import Any
@@ -62,10 +62,13 @@ from holter.ingest.console.plain.results_of_next_step import (
     waiting_results,
     waits_for_step,
 )
+from holter.ingest.console.steps.batch_rows import BATCH_ROWS
+from holter.ingest.console.steps.known_steps import known_axis
+from holter.ingest.console.steps.launch_beginnings import note_values
 from holter.ingest.console.steps.lines_of_epochs import MOST_LINES_OF_EPOCH
-from holter.ingest.console.steps.step_axis import known_axis, note_values, position
-from holter.ingest.console.steps.timed_rows import are_timed, note_timed_rows
-from holter.ingest.console.steps.unnumbered_rows import note_rows
+from holter.ingest.console.steps.positions import position
+from holter.ingest.console.steps.row_numbers import RowNumbers
+from holter.ingest.console.steps.timed_rows import TIMED_ROWS, are_timed
 from holter.ingest.metric_names import is_metric_name
 
 _MOST_LINES = 64
@@ -290,7 +293,7 @@ def _rows_above(shape: LineShape, line: str, state: DialectState) -> list[LineAb
     template, rows = _last_rows(above["lines"])
     before = above.get("dropped", 0) if len(rows) == len(above["lines"]) else 0
     if len(rows) > MOST_LINES_OF_EPOCH and _are_of_another_process(rows):
-        return _as_steps(template, rows, before, state, note_timed_rows)
+        return _as_steps(template, rows, before, state, TIMED_ROWS)
     counts = counts_of_neighbor(shape, split_numbers(line)[1::2])
     number, _ = next(iter(counts.values()), (0, 0))
     if counts.keys() == {Counter.EPOCH}:
@@ -332,12 +335,12 @@ def _as_steps(
     rows: Sequence[Any],
     before: int,
     state: DialectState,
-    note: Callable[[int, int, DialectState], None] = note_rows,
+    numbered: RowNumbers = BATCH_ROWS,
 ) -> list[LineAbove]:
     """Lines that are steps of their own, or are numbered, behind so many `before` them."""
     del state["above"]
     state["placed"] = True
-    note(template, before, state.setdefault("plain lines", {}))
+    numbered.note(template, before, state.setdefault("plain lines", {}))
     return [LineAbove(*each) for _, each in reversed(rows)]
 
 

@@ -55,6 +55,7 @@ from holter.ingest.console.line.settings_in_objects import as_read
 from holter.ingest.console.plain.counts_above import note_counts
 from holter.ingest.console.plain.plain_line import axis_state, step_of_best, values_of
 from holter.ingest.console.search.nested_keys import nested_name
+from holter.ingest.console.steps.batch_rows import next_batch_row
 from holter.ingest.console.steps.evaluated_parts import (
     data_of_parts,
     heading_of_layout,
@@ -66,20 +67,15 @@ from holter.ingest.console.steps.evaluation_passes import is_result_of_pass, nam
 from holter.ingest.console.steps.evaluation_steps import (
     step_of_next,
 )
+from holter.ingest.console.steps.known_steps import has_steps, may_count_lines
 from holter.ingest.console.steps.late_evaluations import epoch_evaluated, note_trained
 from holter.ingest.console.steps.opening_values import has_opening_values
 from holter.ingest.console.steps.parts_of_epochs import count_fraction, count_pass
+from holter.ingest.console.steps.positions import announced_step, last_step
 from holter.ingest.console.steps.stated_names import note_names
-from holter.ingest.console.steps.step_axis import (
-    announced_step,
-    has_steps,
-    last_step,
-    may_count_lines,
-    training_step,
-)
+from holter.ingest.console.steps.step_axis import training_step
 from holter.ingest.console.steps.steps_over_epochs import is_before_end
-from holter.ingest.console.steps.timed_rows import STEPS_OF_ROWS, next_timed_row
-from holter.ingest.console.steps.unnumbered_rows import next_row
+from holter.ingest.console.steps.timed_rows import STEPS_OF_ROWS, TIMED_ROWS
 from holter.ingest.console.text.values import parse_time
 from holter.ingest.metric_names import is_metric_name
 
@@ -122,9 +118,9 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     if is_of_pass:
         shape = replace(shape, is_summary=True)
     template = template_of(parts)
-    if (at_row := next_row(template, axis)) is not None:
+    if (at_row := next_batch_row(template, axis)) is not None:
         return _at_step(at_row, line, shape, numbers, axis)
-    if (at_row := next_timed_row(template, axis)) is not None:
+    if (at_row := TIMED_ROWS.next(template, axis)) is not None:
         return _timed_row(at_row, line, parts, shape, axis)
     evaluating = _data_of_headings(parts, shape, template, axis)
     # lines of which only the numbers differ are losses of batches, unlike rows that name what they are of

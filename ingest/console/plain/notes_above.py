@@ -10,7 +10,8 @@ import re
 from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.plain.kept_lines import LAST_OF_FIRST, KnownLine, LineAbove, known_line
 from holter.ingest.console.plain.plain_line import counts_of_neighbor
-from holter.ingest.console.steps.step_axis import known_axis, position
+from holter.ingest.console.steps.known_steps import known_axis
+from holter.ingest.console.steps.positions import position
 
 _COMMENT = re.compile(r"\s{0,8}(?:#{1,3}|//|;|%|--) ?(?=\w)")
 _NOTE = "note"

@@ -50,22 +50,25 @@ from holter.ingest.console.steps.evaluation_steps import (
     lacks_epoch,
     repeats_step,
 )
+from holter.ingest.console.steps.known_steps import (
+    EVALUATES_ALONE,
+    counts_on,
+    has_steps,
+    is_behind,
+    note_global_steps,
+    note_steps_alone,
+)
+from holter.ingest.console.steps.launch_beginnings import note_trained_steps
+from holter.ingest.console.steps.line_counts import Counts
 from holter.ingest.console.steps.lines_of_epochs import note_uncounted
 from holter.ingest.console.steps.outer_counts import is_outer_count
 from holter.ingest.console.steps.round_steps import end_round, is_within_announced
 from holter.ingest.console.steps.stated_names import names_of_means, note_means, note_names
 from holter.ingest.console.steps.steady_steps import counts_steps_on, may_count_on
 from holter.ingest.console.steps.step_axis import (
-    EVALUATES_ALONE,
-    Counts,
     as_epoch,
-    counts_on,
-    has_steps,
-    is_behind,
-    note_global_steps,
     note_inner_count,
     note_last_step,
-    note_steps_alone,
     training_step,
     training_steps,
 )
@@ -420,6 +423,7 @@ class PlainTable:
         lines, step = last - first, self._direct[last - 1]
         note_inner_count(self._counts_of(last - 1), axis)
         axis["split"] = ""
+        note_trained_steps(self._direct[first:last], axis)
         if self._is_global:
             note_global_steps(axis, self._counts_of(last - 1).get(Counter.EPOCH))
             axis["step"] = step

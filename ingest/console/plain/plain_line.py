@@ -34,6 +34,7 @@ from holter.ingest.console.line.line_shapes import LineShape, measured_values
 from holter.ingest.console.line.line_tokens import split_numbers, value_of
 from holter.ingest.console.line.settings_in_objects import as_read
 from holter.ingest.console.search.nested_keys import forget_keys
+from holter.ingest.console.steps.announced_steps import note_epoch, note_heading
 from holter.ingest.console.steps.evaluated_parts import (
     end_evaluation,
     note_evaluation,
@@ -46,9 +47,22 @@ from holter.ingest.console.steps.evaluation_steps import (
     evaluation_step,
     is_passed,
 )
+from holter.ingest.console.steps.known_steps import (
+    counts_epochs_alone,
+    has_global_steps,
+    has_steps,
+    has_steps_alone,
+    is_behind,
+    is_end_of_epoch,
+    number_of_epoch,
+    stated_step,
+)
+from holter.ingest.console.steps.launch_beginnings import forget_position, note_opening
+from holter.ingest.console.steps.line_counts import Counts, is_epoch_of_all
 from holter.ingest.console.steps.outer_counts import note_outer_count
 from holter.ingest.console.steps.own_counts import counts_itself
 from holter.ingest.console.steps.parts_of_epochs import count_fraction, follows_steps
+from holter.ingest.console.steps.positions import position
 from holter.ingest.console.steps.rates_of_epochs import repeats_rates
 from holter.ingest.console.steps.recurrence import recurring_values
 from holter.ingest.console.steps.round_steps import (
@@ -60,25 +74,7 @@ from holter.ingest.console.steps.round_steps import (
     note_round,
 )
 from holter.ingest.console.steps.stated_names import names_of_means, note_means, note_names
-from holter.ingest.console.steps.step_axis import (
-    Counts,
-    as_epoch,
-    counts_epochs_alone,
-    forget_position,
-    has_global_steps,
-    has_steps,
-    has_steps_alone,
-    is_behind,
-    is_end_of_epoch,
-    is_epoch_of_all,
-    note_epoch,
-    note_heading,
-    note_opening,
-    number_of_epoch,
-    position,
-    stated_step,
-    training_step,
-)
+from holter.ingest.console.steps.step_axis import as_epoch, training_step
 from holter.ingest.console.text.values import parse_time
 from holter.ingest.step_columns import LARGEST_STEP
 from holter.types import labels_of
@@ -333,7 +329,9 @@ def note_line(shape: LineShape, counts: Counts, axis: dict[str, Any]) -> None:
     is_end |= shape.is_end and counts.keys() == {Counter.STEP} and counts_epochs_alone(axis)
     if is_end or (shape.is_note and "step" in axis):
         return
-    if shape.is_of_training and shape.is_heading:
+    # what is below `Finished epoch 3` is of all of the epoch, also below `Running validation for epoch 3`
+    is_over = shape.is_end and not shape.split and counts.keys() == {Counter.EPOCH}
+    if is_over or (shape.is_of_training and shape.is_heading):
         end_evaluation(axis)
     if shape.split:
         if counts.keys() == {Counter.EPOCH} and not has_steps(axis) and not is_behind(counts, axis):

@@ -27,7 +27,7 @@ from holter.ingest.console.search.nested_keys import measure_above, nested_name
 from holter.ingest.console.steps.evaluated_parts import data_of_parts
 from holter.ingest.console.steps.late_evaluations import epoch_evaluated
 from holter.ingest.console.steps.opening_values import is_in_opening
-from holter.ingest.console.steps.step_axis import position
+from holter.ingest.console.steps.positions import position
 from holter.ingest.metric_names import is_metric_name
 
 _DEVIATION = re.compile(r" ?(?:±|\+/?-) ?(?P<value>\d[\d.e+-]*)(?=%?\s*$)")

@@ -25,8 +25,9 @@ from holter.ingest.console.plain.kept_lines import (
     known_line,
 )
 from holter.ingest.console.plain.plain_line import counts_of_neighbor
+from holter.ingest.console.steps.known_steps import known_axis
 from holter.ingest.console.steps.opening_values import is_in_opening
-from holter.ingest.console.steps.step_axis import known_axis, position
+from holter.ingest.console.steps.positions import position
 
 _KEPT = "results again"
 _MOST_LINES = 1024

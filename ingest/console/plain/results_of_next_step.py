@@ -22,7 +22,8 @@ from holter.ingest.console.plain.kept_lines import (
     known_line,
 )
 from holter.ingest.console.plain.plain_line import counts_of_neighbor
-from holter.ingest.console.steps.step_axis import begins_with_epoch, known_axis
+from holter.ingest.console.steps.known_steps import known_axis
+from holter.ingest.console.steps.launch_beginnings import begins_with_epoch
 
 _WAITING = "results below epoch"
 _MOST_LINES = 64

@@ -12,7 +12,7 @@ from typing import Any
 from holter.ingest.console.dialect import DialectState, LineKind
 from holter.ingest.console.line.line_words import DATA_SPLIT
 from holter.ingest.console.search.pattern_search import LinearPattern
-from holter.ingest.console.steps.step_axis import position
+from holter.ingest.console.steps.positions import position
 
 _KEY = re.compile(r"\s*['\"](?P<key>[\w .@/-]{1,60})['\"]\s?:\s?\{\s*")
 _MOST_KEYS = 4

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence, Set
 from typing import Any, NamedTuple
 
-from holter.ingest.console.steps.step_axis import EVALUATES_ALONE
+from holter.ingest.console.steps.known_steps import EVALUATES_ALONE
 
 _MOST_PASSES = 32
 """Data of which passes are looked at."""

@@ -14,17 +14,10 @@ from holter.ingest.console.line.data_names import is_of_evaluation
 from holter.ingest.console.line.line_counters import Counter
 from holter.ingest.console.steps.evaluated_parts import has_results
 from holter.ingest.console.steps.evaluation_passes import NO_PASS_BELOW, pass_at_last_step, step_in_pass
+from holter.ingest.console.steps.known_steps import EVALUATES_ALONE, end_of_epoch, has_steps, number_of_epoch
+from holter.ingest.console.steps.launch_beginnings import is_before_training
+from holter.ingest.console.steps.line_counts import Counts, inner_count
 from holter.ingest.console.steps.stated_names import has_means
-from holter.ingest.console.steps.step_axis import (
-    EVALUATES_ALONE,
-    Counts,
-    end_of_epoch,
-    has_steps,
-    inner_count,
-    is_at_left_step,
-    is_before_training,
-    number_of_epoch,
-)
 
 _NEARLY_ALL = 5
 """The last line of an epoch may be a fifth of its batches before its end, as lines are rarer than batches."""
@@ -120,7 +113,7 @@ def is_own_pass(counts: Counts, names: Collection[str], state: DialectState) -> 
 def begins_pass(counts: Counts, names: Collection[str], state: DialectState) -> bool:
     """Whether a line with values of these names is of a second pass within an epoch, or continues in one."""
     inner = inner_count(counts)
-    if inner is None or "may begin" in state or is_at_left_step(state):
+    if inner is None or "may begin" in state or is_before_training(state):
         return False  # a launch that has only evaluated so far continues the epoch of the one before
     if inner[0] > _end_of_epoch(counts, inner[1], state):
         return False

@@ -12,13 +12,9 @@ from typing import Any, NamedTuple
 
 from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.steps.alike_lines import note_alike
+from holter.ingest.console.steps.known_steps import known_axis, lines_of_first_epoch, may_count_lines
 from holter.ingest.console.steps.lines_of_epochs import note_uncounted
 from holter.ingest.console.steps.lone_steps import is_undecided, moved_lines
-from holter.ingest.console.steps.step_axis import (
-    known_axis,
-    lines_of_first_epoch,
-    may_count_lines,
-)
 from holter.ingest.rows import LogRow, row_from_json, row_to_json
 
 _MOST_HELD = 64

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from holter.ingest.console.steps.step_axis import has_steps
+from holter.ingest.console.steps.known_steps import has_steps
 
 _TRAINED, _IS_LATE, _FIRST = "trained in epoch", "evaluates later", "first announced"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.line.data_names import is_of_evaluation
 from holter.ingest.console.line.line_shapes import LineShape
-from holter.ingest.console.steps.step_axis import is_at_left_step
+from holter.ingest.console.steps.launch_beginnings import is_before_training
 
 _OF_LAUNCH = ("names", "announced", "heading")
 """What is known of a launch once a record was read, or a line has stated a position."""
@@ -13,7 +13,7 @@ _OF_LAUNCH = ("names", "announced", "heading")
 
 def is_in_opening(axis: DialectState) -> bool:
     """Whether a launch was shown of which no record was read, and no line has stated a position in it."""
-    return is_at_left_step(axis) and axis.keys().isdisjoint(_OF_LAUNCH)
+    return is_before_training(axis) and axis.keys().isdisjoint(_OF_LAUNCH)
 
 
 def is_above_first(axis: DialectState) -> bool:

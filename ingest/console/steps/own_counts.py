@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import Any
 
 from holter.ingest.console.line.line_counters import Counter
-from holter.ingest.console.steps.step_axis import Counts
+from holter.ingest.console.steps.line_counts import Counts
 
 _LEAST_STEP = 10
 """The step of the training from which on a zero or a one is no step before the last one."""

@@ -12,7 +12,8 @@ from typing import Any
 from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.line.line_counters import Counter
 from holter.ingest.console.line.line_shapes import LineShape
-from holter.ingest.console.steps.step_axis import Counts, known_axis
+from holter.ingest.console.steps.known_steps import known_axis
+from holter.ingest.console.steps.line_counts import Counts
 from holter.ingest.console.steps.steps_over_epochs import RATES_ABOVE
 
 _LAST, _LEFT, _AGAIN = "rates", "left epoch", "epoch again"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from holter.ingest.console.dialect import DialectState, EpochLines, LinesOfProcess, LineTable
-from holter.ingest.console.steps.step_axis import known_axis
+from holter.ingest.console.steps.known_steps import known_axis
 from holter.ingest.rows import LogRow
 
 _FEWEST_PARTS = 8

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from holter.ingest.console.dialect import DialectState
+from holter.ingest.console.steps.known_steps import EVALUATES_ALONE, has_global_steps
 from holter.ingest.console.steps.round_steps import is_within_outer_step
-from holter.ingest.console.steps.step_axis import EVALUATES_ALONE, has_global_steps
 from holter.ingest.console.steps.step_without_epoch import note_step_without_epoch, passes_before
 
 _STATED_ABOVE = {
@@ -19,7 +19,7 @@ _STATED_ABOVE = {
     "outer",
     "section",
 }
-_STATED_ABOVE |= {"evaluated above", "evaluated since", EVALUATES_ALONE}
+_STATED_ABOVE |= {"evaluated above", "evaluated since", "left", EVALUATES_ALONE}
 """What lines above may state of lines that count nothing but steps."""
 _ANNOUNCED = {"heading", "outer"}
 """What a line that announces a step and nothing else states of them."""

@@ -16,8 +16,10 @@ from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.line.evaluation_names import metric_name, name_of_mean
 from holter.ingest.console.line.line_counters import Counter
 from holter.ingest.console.line.line_words import DATA_SPLIT
+from holter.ingest.console.steps.known_steps import is_end_of_epoch
+from holter.ingest.console.steps.line_counts import Counts
 from holter.ingest.console.steps.stated_names import note_names
-from holter.ingest.console.steps.step_axis import Counts, is_end_of_epoch, training_step
+from holter.ingest.console.steps.step_axis import training_step
 from holter.ingest.step_columns import BATCH_NAMES, EPOCH_NAMES
 from holter.translated_words import in_english
 from holter.types import Labels, labels_of

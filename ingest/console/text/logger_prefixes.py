@@ -35,15 +35,21 @@ def _in_brackets(inside: bytes) -> bytes:
 
 
 _SOURCE = (
-    rb"(?:[\w.<>/-]{0,80}?\.py(?:[:,(|]| line | ) ?\d{1,6}+\)?(?::[\w<>.]{1,60}+){0,2}"
+    rb"(?:(?:[A-Za-z]:\\)?[\w.<>/\\-]{0,120}?\.py"
+    rb"(?:(?:[:,(|]| line | ) ?\d{1,6}+\)?(?::[\w<>.]{1,60}+){0,2}| ?\[ ?(?:line)? ?:? ?\d{1,6}+\])"
     rb"|[\w.]{1,80}+:[\w<>.]{1,60}+:\d{1,6}+(?![\w.])"
     rb"|in '[\w.]{1,80}+'(?:\['\w{1,60}+'\])?+ at line \d{1,6}+)"
 )
-"""A file or a function, and a line in it: `train.py:55`, `__main__:main:55`, `in 'a.b'['b'] at line 55`."""
+"""A file or a function, and a line in it: `train.py:55`, `__main__:main:55`, `in 'a.b'['b'] at line 55`.
+
+The path may be one of Windows, and the line in brackets: `D:\\code\\train.py[line:55]`.
+"""
 _DOTTED = (
     rb"(?:[A-Za-z_]\w{0,40}+(?:\.[A-Za-z_]\w{0,40}+){1,6}+(?::\d{1,6}+)?|__main__(?::\d{1,6}+)?|root|main)"
 )
 _COUNTED = rb"(?i:epoch|ep|step|iter|iteration|batch|round|global_step|train|val|valid|test|eval)"
+_COUNTED_BEHIND = rb"(?i:epochs?|ep|steps?|iters?|iterations?|updates?|episodes?)"
+"""What a number right before it counts: `3 epoch, `."""
 _PARTS_OF_SOURCE = rb"[\w.<>/-]{0,80}?\.py {0,2}\| {0,2}[\w<>.]{1,60}+ {0,2}\| {0,2}\d{1,6}+ {0,2}"
 """A file, a function and a line between bars, which are no cells within brackets: `(a.py | main | 55)`."""
 _BEFORE_CELLS = (
@@ -98,9 +104,9 @@ _SIGN = rb"[ \t]{0,8}+(?:(?:>>|->|=>|[->])[ \t]|:[ \t]?|\|" + _ROW_OF_BARS + rb"
 _END = rb"(?:" + _SIGN + rb"|(?<=[\])>])[ \t]?|[ \t]{1,5}+|(?=[ \t\r]{0,8}$))"
 _END_OF_TIME = (
     rb"(?:[ \t]{0,8}+(?:>>|->|=>|[->])[ \t]|: |(?<=[\])>])[ \t]?"
-    rb"| (?![ \t|]|-?\d[\d.]{0,20}+(?:[ \t]|$))|(?=[ \t\r]{0,8}$))"
+    rb"| (?![ \t|]|-?\d[\d.]{0,20}+(?:[ \t](?!" + _COUNTED_BEHIND + rb"[,;:|]? )|$))|(?=[ \t\r]{0,8}$))"
 )
-"""What ends a time without a level: not where it may be a cell of a row."""
+"""What ends a time without a level: not where it may be a cell of a row, unlike in `10:00:01 3 epoch, `."""
 
 _REST = rb"(?:" + _NAME_AND_MESSAGE + rb"|" + _BEHIND_LEVEL + _END + rb")"
 LOGGER = (

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import re2  # type: ignore[import-untyped]
 
-from holter.ingest.console.text.prefixes import ends_of_prefixes, without_colours
+from holter.ingest.console.text.prefixes import ends_of_prefixes, strip_prefixes, without_colours
 
 _ESCAPE = b"\x1b"
 _OPTIONS = re2.Options()
@@ -92,3 +92,15 @@ def texts_alone(text: bytes) -> LineTexts:
 
 def _may_differ(text: bytes) -> bool:
     return _ESCAPE in text or _MAY_BE_PREFIXED.search(text) is not None
+
+
+def messages_of_one(text: str) -> str:
+    """The messages of the lines of a text that one writer printed, if something stands before most of them.
+
+    Others are the rest of a message. What differs before the lines may be what their rows count: `12: 0.31`.
+    """
+    lines = [strip_prefixes(line.encode()) for line in text.splitlines()]
+    prefixed = [line for line in lines if line.prefix or line.logged]
+    if 2 * len(prefixed) < len(lines) or len({line.labels for line in prefixed}) != 1:
+        return text
+    return "\n".join(line.message for line in lines)

@@ -11,9 +11,9 @@ from itertools import islice
 
 from holter.ingest.console.dialect import DialectState, LinesOfProcess
 from holter.ingest.console.steps.evaluation_passes import trained_at
+from holter.ingest.console.steps.known_steps import known_axis
 from holter.ingest.console.steps.steady_epochs import rows_within_epochs
 from holter.ingest.console.steps.steady_rows import are_steady, steady_rows, tables_of
-from holter.ingest.console.steps.step_axis import known_axis
 from holter.ingest.rows import LogRow
 from holter.types import Labels
 

@@ -18,7 +18,7 @@ from typing import Any
 from holter.ingest.console.line.names_of_kinds import KindOfRows, NamesOfKinds
 from holter.ingest.console.stored_state import labels_from_json
 from holter.ingest.rows import LogRow, RowsOfKinds, batch_from_rows, rows_of_kinds
-from holter.types import NO_CONFIG, Batch, Config, Labels, labels_of
+from holter.types import NO_CONFIG, Batch, Config, Labels, label_of, labels_of
 
 REPEAT = "repeat"
 """The name of the label."""
@@ -151,7 +151,7 @@ def _kind_of(row: LogRow) -> _Kind:
 
 def _has_own_steps(labels: Labels) -> bool:
     """Whether the steps of a series are no steps of the training: reports and events state what they are."""
-    return any(name == "steps" for name, _ in labels)
+    return label_of(labels, "steps") is not None
 
 
 def _are_same(values: Mapping[str, float], others: Mapping[str, float]) -> bool:

@@ -70,6 +70,17 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         ),
         {name: [0, 1, 2, 3] for name in ("mean reward", "Steps taken", "Leaks")},
     ),
+    "blocks whose lines have no signs": (
+        "".join(f"sound {n}\nreal out D 0.6{n}234\nrecon loss {loss:.5f}\n" for n, loss in enumerate(LOSS)),
+        {name: [0, 1, 2, 3] for name in ("real out D", "recon loss")},
+    ),
+    "blocks of tensors": (
+        "".join(
+            f"Recon Loss: tensor({loss}, grad_fn=<MulBackward0>)\nMu tensor(1.{n}5, device='cuda:0')\n"
+            for n, loss in enumerate(LOSS)
+        ),
+        {name: [0, 1, 2, 3] for name in ("Recon Loss", "Mu")},
+    ),
     "records of a list on one line": (json.dumps(RECORDS), {"loss": [1, 2, 3, 4]}),
     "records of a list on many lines, without steps": (
         json.dumps([{"loss": record["loss"], "gap": 0.5} for record in RECORDS], indent=2),

@@ -107,7 +107,15 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             f"[TRAIN] Epoch 000 | batch 00{n}0/95 (0.1%) | 0.5s/batch\n[TRAIN] mean loss: 25.{n}\n"
             for n in range(1, 5)
         ),
-        {"mean loss": [10, 20, 30, 40]},
+        {name: [10, 20, 30, 40] for name in ("Epoch", "mean loss", "s/batch")},
+    ),
+    "the end of an epoch below the heading of its evaluation": (
+        "".join(
+            f"Running validation for epoch {n}...\nFinished epoch {n}\n"
+            f"SSD class loss: 0.{n} | SSD box loss: 1.{n}\nVal class loss: 0.{n}5 | Val box loss: 1.{n}5\n"
+            for n in range(1, 5)
+        ),
+        {name: [1, 2, 3, 4] for name in ("SSD class loss", "SSD box loss", "Val class loss", "Val box loss")},
     ),
     "rows of cells below their record": (
         "".join(

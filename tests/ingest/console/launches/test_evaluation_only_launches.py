@@ -190,3 +190,42 @@ def test_values_of_a_training_between_evaluations_are_not_numbered_with_them(tmp
         for n in range(1, 5)
     )
     assert "test/acc" not in steps_of(read_log(tmp_path, "".join(blocks)))
+
+
+def test_results_of_several_models_are_numbered_within_each_launch(tmp_path: Path) -> None:
+    time = "2021-03-0{} 10:00:00.123 | INFO     | run:main:{} - "
+    launches = (
+        2 * (time.format(day, 9) + "Running experiments with 2 parameter combinations and 1 iterations.\n")
+        + "".join(
+            time.format(day, 20 + model)
+            + f"Training model with {{'dim': 3{model}, 'name': 'oak'}}\n"
+            + 2 * (time.format(day, 30) + f"TEST results: {{'accuracy': 0.{day}{model}, 'f1': 0.5}}\n")
+            for model in range(2)
+        )
+        for day in (1, 2, 3)
+    )
+    run = read_log(tmp_path, "".join(launches))
+    values = {(key.metric, *key.labels): series.value.tolist() for key, series in run.data.series.items()}
+    assert values["test/accuracy",] == [0.1, 0.11]
+    assert values["test/accuracy", ("launch", "2")] == [0.2, 0.21]
+    assert values["test/accuracy", ("launch", "3")] == [0.3, 0.31]
+    assert {tuple(series.step) for series in run.data.series.values()} == {(0, 1)}
+
+
+_OF_STOPPED = "get all words\n", "get all words\nbuild\n", "get all words\nbuild\n{}"
+
+
+@pytest.mark.parametrize(("pause", "numbers"), [(20, [2, 3, 4]), (0, [])])
+def test_launches_that_were_stopped_early_show_that_each_begins_behind_a_pause(
+    tmp_path: Path, pause: int, numbers: list[int]
+) -> None:
+    lines, second = [], 10
+    for launch in (0, 1, 2, 1, 2, 2, 2):
+        second += pause
+        for line in _OF_STOPPED[launch].format(f"Train accuracy 0.{second}\ntest recall 0.5\n").splitlines():
+            clock = f"10:{second // 60:02}:{second % 60:02}"
+            lines.append(f"2021-03-01 {clock},120 - E:\\oak\\net.py[line:7] - INFO: {line}\n")
+            second += 1
+    run = read_log(tmp_path, "".join(lines))
+    labels = {key.labels for key in run.data.series if key.metric == "test recall"}
+    assert labels - {()} == {(("launch", str(each)),) for each in numbers}

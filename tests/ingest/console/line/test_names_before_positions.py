@@ -24,3 +24,23 @@ def test_a_name_before_a_position_may_be_behind_other_metrics(line: str, tmp_pat
 def test_a_number_behind_a_position_has_no_name_of_a_metric_with_a_value(tmp_path: Path) -> None:
     text = "".join(f"acc: 0.5{n}, loss 1.{n} at epoch {n}: 0.75 s\n" for n in range(1, 5))
     assert steps_of(read_log(tmp_path, text)) == {"acc": [1, 2, 3, 4], "loss": [1, 2, 3, 4]}
+
+
+MEANS = (
+    "mean cost at step {n}00 for last 100 steps: 0.{n}5\n",
+    "mean cost at step {n}00 (averaged over the last 100 batches): 0.{n}5\n",
+    "mean cost at step {n}00 (last 100 iterations): 0.{n}5\n",
+)
+
+
+@pytest.mark.parametrize("line", MEANS)
+def test_over_how_many_steps_a_mean_is_may_be_between_its_position_and_value(
+    line: str, tmp_path: Path
+) -> None:
+    text = "".join(line.format(n=n) for n in range(1, 7))
+    assert_steps(tmp_path, text, {"mean cost": [100 * n for n in range(1, 7)]})
+
+
+def test_a_mean_of_the_last_episodes_without_a_name_keeps_the_words_before_it(tmp_path: Path) -> None:
+    text = "".join(f"Episode {n}, last 100 episodes: 1.{n}5\n" for n in range(1, 7))
+    assert steps_of(read_log(tmp_path, text)) == {"episodes": [*range(1, 7)]}

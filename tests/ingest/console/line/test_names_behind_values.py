@@ -31,3 +31,13 @@ def test_values_alone_before_their_names_are_counted(tmp_path: Path) -> None:
         for n in range(12)
     )
     assert steps_of(read_log(tmp_path, text))["Validation score (accuracy)"] == [*range(12)]
+
+
+def test_what_a_cell_counts_is_no_name_of_the_number_in_the_next_one(tmp_path: Path) -> None:
+    text = "".join(f"  Step {n}0 | Loss: 2.{n} | {n}4M tok | {n}.5m | $0.{n}1\n" for n in EPOCHS)
+    assert steps_of(read_log(tmp_path, text)) == {"Loss": [10 * n for n in EPOCHS]}
+
+
+def test_cells_of_names_alone_are_the_names_of_the_numbers_behind_them(tmp_path: Path) -> None:
+    text = "".join(f"step | {n} time | 2.{n} loss | 0.{n}5\n" for n in EPOCHS)
+    assert steps_of(read_log(tmp_path, text)) == {"time": [*EPOCHS], "loss": [*EPOCHS]}

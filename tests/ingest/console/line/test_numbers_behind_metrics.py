@@ -105,6 +105,25 @@ LINES = {
         "val_acc": [0.9 + n / 100 for n in N],
         "valLoss": [1 + n / 10 for n in N],
     },
+    # a rate right before its number, and other words before the epoch that is before it
+    "A wool B felt Train Ep: {n} lr0.0{n} \t Loss Part: 1.{n} Loss Q 0.{n} Method OAK\n": {
+        "lr": [n / 100 for n in N],
+        "Loss Part": [1 + n / 10 for n in N],
+        "Loss Q": [n / 10 for n in N],
+    },
+    # dictionaries whose values are lists of one number, named after the data
+    "epoch {n} loss 0.{n}\navg_test_scalars {{'Q1': [0.{n}], 'loss': 1.{n}, 'EPE': [2.{n}]}}\n": {
+        "loss": [n / 10 for n in N],
+        "test/Q1": [n / 10 for n in N],
+        "test/loss": [1 + n / 10 for n in N],
+        "test/EPE": [2 + n / 10 for n in N],
+    },
+    # data of which neither the training nor an evaluation need be
+    "epoch {n} loss 0.{n}\n\nHard target set: Average loss: 1.{n}, Accuracy: 2{n}%\n": {
+        "loss": [n / 10 for n in N],
+        "Hard target set/Average loss": [1 + n / 10 for n in N],
+        "Hard target set/Accuracy": [20 + n for n in N],
+    },
     # behind several signs
     "epoch :: {n}\ntrain loss :: 0.{n}\nacc ==> 0.9{n}\n": {
         "train loss": [n / 10 for n in N],

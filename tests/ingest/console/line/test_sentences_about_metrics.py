@@ -16,7 +16,7 @@ BELOW = {
     "mean squared error of 0.3{n}": "mean squared error",
 }
 NOT_READ = [
-    "time to learn 1 sample = 1.{n}ms",
+    "price of 1 sample = 1.{n}ms",
     "error on line {n}",
     "{n} errors of 12 %",
     "loss of {n} horses",

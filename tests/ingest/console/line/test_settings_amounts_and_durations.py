@@ -11,6 +11,13 @@ from tests.support.log_runs import assert_steps, read_log, steps_of
 N = range(1, 4)
 
 CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
+    "the number of a device is no metric": (
+        "".join(
+            f"epoch {n}/9: loss 1.{n}, 12{n}.5 examples/sec on [device(type='cuda', index=1)]\n"
+            for n in range(1, 6)
+        ),
+        {"loss": [*range(1, 6)], "examples/sec": [*range(1, 6)]},
+    ),
     "what stops a training is no metric": (
         "".join(
             f"Epoch {n}\nLoss: 2.{n}\nEarlyStopping counter: {n} out of 5\nPatience: {n}\n"

@@ -20,6 +20,24 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         ),
         {name: [10 * n for n in N] for name in ("sum loss", "box_loss", "lr", "pace")},
     ),
+    "shares in per cent right before bars": (
+        "".join(
+            f"Epoch {n}: loss 0.{n}\nRank-1: 3{n}.20% | Rank-10: 6{n}.70%| Rank-20: 7{n}.10%| mAP: 2{n}.40%\n"
+            for n in N
+        ),
+        {name: EPOCHS for name in ("loss", "Rank-1", "Rank-10", "Rank-20", "mAP")},
+    ),
+    "the time of a batch behind its number": (
+        "".join(f"step {n}, loss = 0.{n}1 (8.{n} examples/sec; 0.4{n} sec/batch)\n" for n in N),
+        {name: EPOCHS for name in ("loss", "examples/sec", "sec/batch")},
+    ),
+    "times of a number of things": (
+        "".join(
+            f"Epoch {n}: loss 0.{n}\ntime to fit 1 sample = 0.3{n}ms\nTime for 100 iterations: 5.{n}\n"
+            for n in N
+        ),
+        {name: EPOCHS for name in ("loss", "time to fit", "Time")},
+    ),
     "a file whose name has no number": (
         "".join(
             f"clip: {word}.wav step: {10 * n} / 500, loss: 3.{n}\n"

@@ -40,6 +40,17 @@ def test_names_of_the_training_say_so_in_an_evaluation() -> None:
     assert metric_name("trainLoss", "val") == "trainLoss"
 
 
+@pytest.mark.parametrize(
+    ("name", "is_one"),
+    [("UAS", True), ("LAS", True), ("dev UAS", True), ("EM", True), ("val_EM", True), ("exact_match", True),
+     ("minDCF", True), ("min_dcf", True), ("DER", True), ("MCD", True), ("bits_per_byte", True),
+     ("KLD", True), ("las", False), ("ITEM", False), ("EM steps", False), ("ORDER", False),
+     ("max exactness", False)],
+)  # fmt: skip
+def test_scores_of_language_and_speech_are_metrics_by_their_short_names(name: str, is_one: bool) -> None:
+    assert is_metric_name(name) == is_one
+
+
 CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
     "the loss of the values of a validation": (
         "".join(

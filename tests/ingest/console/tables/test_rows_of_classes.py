@@ -82,3 +82,18 @@ def test_columns_of_classes_side_by_side_and_empty_cells_are_read(tmp_path: Path
     steps = steps_of(read_log(tmp_path, "".join(STEPS.format(n) + table.format(n) for n in (1, 2))))
     for name in ("lamp/AP", "tram/AP", "train/AP", "yacht/ap", "mAP/ap"):
         assert steps[f"eval/{name}"] == [80, 160]
+
+
+@pytest.mark.parametrize("name", ["", "{word}\t"], ids=["identifiers", "identifiers and names"])
+def test_rows_of_classes_may_have_amounts_and_identifiers(tmp_path: Path, name: str) -> None:
+    rows = "".join(
+        f"0{number}\t80\t0.{number % 97}5\t1.{number % 89}5\t{name.format(word=word)}\n"
+        for word, number in (("cup", 1234567), ("bed", 2345678))
+    )
+    heading = "Taxonomy\t#Sample\tCD\tF1\t" + ("#ModelName\t" if name else "")
+    text = "".join(
+        f"Epoch {n} loss: 0.{n}\n==== TEST RESULTS ====\n{heading}\n{rows}Overall\t\t0.{n}\t1.{n}\t\n\n"
+        for n in (1, 2, 3)
+    )
+    names = [f"test/{row}/{score}" for row in ("01234567", "02345678", "Overall") for score in ("CD", "F1")]
+    assert steps_of(read_log(tmp_path, text)) == {each: [1, 2, 3] for each in ("loss", *names)}

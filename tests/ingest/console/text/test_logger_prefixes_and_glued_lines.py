@@ -36,6 +36,14 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"{_LOGURU}[{n},   {batch}] loss: 1.5\n" for n in (1, 2) for batch in (100, 200)),
         {"loss": [100, 200, 300, 400], "epoch": [100, 200, 300, 400]},
     ),
+    "the path of a file on Windows and the line in brackets": (
+        "".join(
+            f"2021-01-01 10:00:00,123 - D:\\oak\\my_net\\run.py[line:{40 + n}] - INFO: {text}\n"
+            for n in N
+            for text in (f"Epoch {n} loss 2.{n}", f"test accuracy 0.{n}")
+        ),
+        {"loss": [*N], "test accuracy": [*N]},
+    ),
     "a level before a metric of a network": (
         "".join(
             f"[2021-01-01 10:00 net] (a.py 101): INFO Train: [{n}/6][0/100]\tloss 2.{n}\n"

@@ -8,41 +8,28 @@ from __future__ import annotations
 
 from typing import Any
 
-Rows = dict[str, Any]
+from holter.ingest.console.steps.row_numbers import RowNumbers
+
+BATCH_ROWS = RowNumbers("rows")
 
 
-def note_rows(template: int, before: int, state: Rows) -> None:
-    """Note that lines of this text are steps; so many were `before` those that are read first."""
-    state["rows"] = {"template": template, "last": before}
-
-
-def next_row(template: int, state: Rows) -> int | None:
+def next_batch_row(template: int, state: dict[str, Any]) -> int | None:
     """The step of a line of this text; None if its lines are no steps, or are those of an evaluation."""
-    rows = state.get("rows")
-    if rows is None or rows["template"] != template or state.get("evaluating"):
-        return None
-    rows["last"] += 1
-    return int(rows["last"])
+    return None if state.get("evaluating") else BATCH_ROWS.next(template, state)
 
 
-def forget_rows(state: Rows) -> None:
-    """Count from the beginning: another launch begins."""
-    if "rows" in state:
-        state["rows"] = {"template": state["rows"]["template"], "last": 0}
-
-
-def note_step(step: int, state: Rows) -> None:
+def note_step(step: int, state: dict[str, Any]) -> None:
     """Note a step that a line between the rows states."""
-    if "rows" in state:
-        state["rows"]["last"] = step
+    if (rows := state.get(BATCH_ROWS.key)) is not None:
+        rows["last"] = step
 
 
-def end_epoch(number: int, state: Rows) -> None:
+def end_epoch(number: int, state: dict[str, Any]) -> None:
     """Note that a line states an epoch that is over; if it was over before, another launch began.
 
     Nothing showed it when its first epoch began: that is behind the launch before, the next ones count on.
     """
-    rows = state.get("rows")
+    rows = state.get(BATCH_ROWS.key)
     if rows is None:
         return
     epoch, step = rows.get("ended", (None, 0))

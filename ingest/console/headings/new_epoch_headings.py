@@ -9,10 +9,10 @@ from __future__ import annotations
 from holter.ingest.console.dialect import DialectState, LineKind
 from holter.ingest.console.line.line_counters import Counter
 from holter.ingest.console.search.pattern_search import LinearPattern
+from holter.ingest.console.steps.announced_steps import note_epoch
+from holter.ingest.console.steps.epochs_of_headings import FIRST, UNNUMBERED
 from holter.ingest.console.steps.evaluated_parts import end_evaluation
 from holter.ingest.console.steps.opening_values import is_above_first
-from holter.ingest.console.steps.step_axis import note_epoch
-from holter.ingest.console.steps.unnumbered_epochs import FIRST, UNNUMBERED
 
 
 def _note(line: str, state: DialectState) -> None:
@@ -28,7 +28,7 @@ def _note(line: str, state: DialectState) -> None:
     axis[UNNUMBERED] = number
 
 
-UNNUMBERED_EPOCHS = LineKind(
+NEW_EPOCH_HEADINGS = LineKind(
     pattern=LinearPattern(
         rb"(?im)^(?:[^\n]{0,80}[\]|>:-] {1,4})?[^\w\n]{0,40}"
         rb"(?:(?:start|begin)(?:n?ing)?(?: of)?(?: the| a)?(?: new| next)?|new|next) epoch[^\w\n]{0,40}$"
