@@ -12,13 +12,13 @@ from holter.detectors.causes.symptom import Symptom
 from holter.detectors.causes.words import (
     ADVICE,
     chance_text,
+    change_text,
     distance_text,
     evidence_of_change,
     fragment_of_change,
     name_of,
     sentence_of_change,
     title_of_change,
-    value_text,
 )
 from holter.plurals import counted
 
@@ -125,7 +125,7 @@ def _with_setting(restart: Candidate, setting: LaunchSettingChange) -> Candidate
 
 
 def _setting_text(setting: LaunchSettingChange) -> str:
-    return f"{setting.name} changed from {value_text(setting.before)} to {value_text(setting.after)}"
+    return f"{setting.name} changed {change_text(setting.before, setting.after)}"
 
 
 def _nothing_known(*, has_settings: bool) -> str:

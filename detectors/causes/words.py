@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 from holter.detectors.causes.logged_changes import OFF, CauseCode, LoggedChange, dataset_name
 from holter.detectors.causes.symptom import Symptom
-from holter.detectors.formatting import figure
+from holter.detectors.formatting import figure, from_to
 from holter.plurals import counted
 from holter.types import ConfigValue
 
@@ -48,6 +50,18 @@ def value_text(value: ConfigValue | None) -> str:
     return value if len(value) <= 60 else f"{value[:57]}..."
 
 
+def change_text(before: ConfigValue | None, after: ConfigValue | None) -> str:
+    """From which value to which a setting changed, in a sentence."""
+    if _is_plain(before) and _is_plain(after):
+        return from_to(before, after)
+    return f"from {value_text(before)} to {value_text(after)}"
+
+
+def _is_plain(value: ConfigValue | None) -> TypeGuard[float]:
+    """Whether a value is a number that is stated as one."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and value < OFF
+
+
 def title_of_change(change: LoggedChange) -> str:
     """A few words for headlines."""
     rose = change.after > change.before
@@ -67,7 +81,7 @@ def title_of_change(change: LoggedChange) -> str:
 def fragment_of_change(change: LoggedChange) -> str:
     """What changed and how, without the step."""
     rose = change.after > change.before
-    moved = f"{'rose' if rose else 'fell'} from {value_text(change.before)} to {value_text(change.after)}"
+    moved = f"{'rose' if rose else 'fell'} {change_text(change.before, change.after)}"
     if change.code is CauseCode.MIXTURE:
         shares = f"from {change.before:.1%} to {change.after:.1%}"
         return f"Share of {dataset_name(change.key)} {'rose' if rose else 'fell'} {shares}"
@@ -76,7 +90,7 @@ def fragment_of_change(change: LoggedChange) -> str:
     if change.code in (CauseCode.PRECISION, CauseCode.HYPERPARAMETER):
         return f"{change.key.metric.rsplit('/', 1)[-1]} {moved}"
     if change.gradual:
-        return f"{_NAMES[change.code]} climbed from {value_text(change.before)} to {value_text(change.after)}"
+        return f"{_NAMES[change.code]} climbed {change_text(change.before, change.after)}"
     return f"{_NAMES[change.code]} {moved}"
 
 

@@ -17,7 +17,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from holter.detectors.context import related_changes
 from holter.detectors.detector import DetectorContext
 from holter.detectors.evaluation.noise import EvaluationNoiseThresholds, measure_evaluation_noise
-from holter.detectors.formatting import figure
+from holter.detectors.formatting import figures
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.loss.announced_changes import AnnouncedChangeThresholds, stage_began
 from holter.detectors.positions import attempt_rows
@@ -267,7 +267,7 @@ def _find_rise(
 
 def _finding(series: Series, role: Role, rise: EarlyRise, thresholds: EarlyRiseThresholds) -> Finding:
     name = "Loss" if role is Role.LOSS else f"Evaluation loss {series.key}"
-    low, high = (f"{figure(level)}" for level in (rise.low, rise.high))
+    low, high = figures(rise.low, rise.high)
     moved = f"from {low} at step {rise.lowest:,} to {high} by step {rise.peak:,}"
     back = "has stayed high" if rise.end is None else f"was back at step {rise.end:,}"
     return Finding(

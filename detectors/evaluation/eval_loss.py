@@ -24,7 +24,7 @@ from holter.detectors.evaluation.train_loss import (
     TrainingComparisonThresholds,
     compare_with_training_loss,
 )
-from holter.detectors.formatting import figure
+from holter.detectors.formatting import from_to
 from holter.detectors.incremental import Checkpoint, IncrementalState, ScanCheckpoints
 from holter.detectors.loss.announced_changes import AnnouncedChangeThresholds, find_announced_change
 from holter.detectors.loss.excursions.segment import AttemptSegment, split_attempts
@@ -291,7 +291,7 @@ def _summary(
     """What happened, in one sentence."""
     kind, clause = detection.outcome.kind, _TRAINING_CLAUSE[training.rose]
     loss, start = f"Evaluation loss {detection.series.key}", f"{start_step:,}"
-    moved, back = f"from {figure(detection.rise.baseline)} to {figure(peak)}", ""
+    moved, back = from_to(detection.rise.baseline, peak), ""
     if back_step is not None:
         back = f" and was back at step {back_step:,}"
     if kind is Kind.DIVERGENCE:

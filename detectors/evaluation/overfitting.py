@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from holter.detectors.detector import DetectorContext
-from holter.detectors.formatting import figure
+from holter.detectors.formatting import figures
 from holter.detectors.loss.announced_changes import AnnouncedChangeThresholds, find_announced_change
 from holter.detectors.positions import attempt_rows, rows_of_attempt
 from holter.detectors.robust_statistics import median
@@ -170,7 +170,8 @@ def _finding(
         rose += f" up to step {int(step[rise.detected]):,}"
     count = rise.detected - rise.lowest + 1
     start, detected = (int(step[row]) for row in (rise.lowest + 1, rise.detected))
-    moved = f"from {figure(low)} at step {best} to {figure(float(value[peak]))} at step {until}"
+    before, after = figures(low, float(value[peak]))
+    moved = f"from {before} at step {best} to {after} at step {until}"
     return Finding(
         kind=Kind.DIVERGENCE,
         metric=series.key.metric,

@@ -54,7 +54,8 @@ METRIC_COLLAPSE = FindingType(
     advice="Compare settings and samples before and after this step.",
     severity=SeverityRule(
         severities=(Severity.INFO, Severity.WARNING),
-        rule="Warning; info where completions were cut off, or updates clipped, and are no more.",
+        rule="Warning; info where an accuracy or a reward is back, or where completions were cut off, or "
+        "updates clipped, and are no more.",
     ),
     evidence=(
         BASELINE,

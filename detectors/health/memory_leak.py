@@ -11,7 +11,7 @@ import numpy as np
 
 from holter.detectors.detector import DetectorContext
 from holter.detectors.findings.machines import MEMORY_LEAK
-from holter.detectors.formatting import figure
+from holter.detectors.formatting import figure, from_to
 from holter.detectors.health.memory_growth import MemoryGrowth, MemoryGrowthScan, MemoryGrowthThresholds
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.positions import attempt_rows, rows_of_attempt
@@ -266,6 +266,6 @@ def _summary(
     verb = "has grown" if not ended else "grew"
     change = ": free memory has shrunk" if use.limit == 0.0 else f" {verb}"
     return (
-        f"{use.series.key}{change} steadily since step {start:,}, from {figure(abs(span[0]))} to "
-        f"{figure(abs(span[1]))}{unit}: {rate}{until}."
+        f"{use.series.key}{change} steadily since step {start:,}, "
+        f"{from_to(abs(span[0]), abs(span[1]))}{unit}: {rate}{until}."
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from holter.detectors.formatting import duration, figure
+from holter.detectors.formatting import duration, figure, figures, from_to
 from holter.detectors.loss.classify import Classification
 from holter.detectors.loss.lr_mismatch import LearningRateMismatch
 from holter.detectors.loss.unmarked_restarts import UnmarkedRestart
@@ -108,14 +108,14 @@ def summarize_spike(facts: SpikeFacts) -> str:
     classification, start = facts.classification, f"{facts.start_step:,}"
     dataset = dict(facts.labels).get("dataset")
     loss = f"Loss on {dataset} alone" if dataset else "Loss"
-    moved = f"from {figure(facts.baseline)} to {figure(facts.peak)}"
+    moved = from_to(facts.baseline, facts.peak)
     if classification.kind is Kind.RESUME_ARTIFACT:
         return _summarize_restart(facts)
     if classification.kind is Kind.DIVERGENCE:
         lost = "" if facts.lost_at is None else f", and has been NaN or infinite since step {facts.lost_at:,}"
         return f"{loss} has been drifting upwards since about step {start}: {_describe_drift(facts)}{lost}."
     if classification.kind is Kind.OUTLIER_BATCH:
-        peak, baseline = figure(facts.peak), figure(facts.baseline)
+        peak, baseline = figures(facts.peak, facts.baseline)
         return f"{loss} was {peak} instead of {baseline} for one batch at step {start}."
     if classification.recovery_steps is not None:
         needed = counted(classification.recovery_steps, "step")
@@ -135,7 +135,7 @@ def summarize_spike(facts: SpikeFacts) -> str:
 def _describe_drift(facts: SpikeFacts) -> str:
     """Where the loss has drifted to; its highest point alone would name one outlier."""
     level, by = facts.level or (facts.peak, facts.peak_step)
-    drift = f"from {figure(facts.baseline)} to {figure(level)} by step {by:,}"
+    drift = f"{from_to(facts.baseline, level)} by step {by:,}"
     if by == facts.peak_step or figure(level) == figure(facts.peak):
         return drift
     return f"{drift}, single points up to {figure(facts.peak)}"
@@ -144,13 +144,13 @@ def _describe_drift(facts: SpikeFacts) -> str:
 def _summarize_restart(facts: SpikeFacts) -> str:
     start, mismatch = f"{facts.start_step:,}", facts.rate_mismatch
     if mismatch is not None:
-        rates = f"{figure(mismatch.actual)} instead of {figure(mismatch.expected)}"
+        rates = "{} instead of {}".format(*figures(mismatch.actual, mismatch.expected))
         return f"The restart at step {start} did not restore the learning rate: it is {rates}."
     if facts.down:
         low = f"Loss has been lower than expected since the restart at step {start}"
         return f"{low}: repeated data or another data mixture; the log does not show which."
     back = "" if facts.end_step is None else f" and was back at step {facts.end_step:,}"
-    moved = f"from {figure(facts.baseline)} to {figure(facts.peak)}"
+    moved = from_to(facts.baseline, facts.peak)
     if facts.unmarked_restart is not None:
         sign = _describe_sign(facts.unmarked_restart)
         return f"Loss rose {moved} at step {start}{back}, probably because of a restart: {sign}."

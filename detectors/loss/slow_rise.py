@@ -18,7 +18,7 @@ from scipy.ndimage import median_filter
 
 from holter.detectors.context import related_changes
 from holter.detectors.detector import DetectorContext
-from holter.detectors.formatting import figure
+from holter.detectors.formatting import from_to
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.loss.announced_changes import AnnouncedChangeThresholds, stage_began
 from holter.detectors.loss.excursions.baseline import TINY
@@ -374,8 +374,8 @@ def _finding(series: Series, rise: SlowRise, thresholds: SlowRiseThresholds) -> 
         severity=Severity.WARNING,
         confidence=1 - thresholds.doubt / min(max(rise.strength, 1.0), 1e6) ** 2,
         summary=(
-            f"Loss has been rising slowly since about step {rise.start:,}: from {figure(rise.low)} to "
-            f"{figure(rise.high)} by step {rise.peak:,}."
+            f"Loss has been rising slowly since about step {rise.start:,}: "
+            f"{from_to(rise.low, rise.high)} by step {rise.peak:,}."
         ),
         advice=(
             f"Compare with the latest checkpoint up to step {upto:,}; look for a change of the data, the "

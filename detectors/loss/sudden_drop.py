@@ -16,7 +16,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from holter.detectors.context import related_changes
 from holter.detectors.detector import DetectorContext
 from holter.detectors.findings.loss import SUDDEN_DROP
-from holter.detectors.formatting import figure
+from holter.detectors.formatting import from_to
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.positions import attempt_rows
 from holter.detectors.robust_statistics import row_medians, windows
@@ -345,7 +345,7 @@ def _finding(
         severity=SUDDEN_DROP.only_severity,
         confidence=thresholds.confidence_without_rate if is_uncertain else thresholds.confidence,
         summary=(
-            f"{loss} fell from {figure(drop.before)} to {figure(drop.after)} within "
+            f"{loss} fell {from_to(drop.before, drop.after)} within "
             f"{counted(max(bottom - start, 1), 'step')} of step {start:,}, far faster than before."
             f"{not_examined}"
         ),

@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from holter.detectors.detector import DetectorContext
-from holter.detectors.formatting import figure
+from holter.detectors.formatting import from_to
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.mixture.scan import (
     MixtureScan,
@@ -150,7 +150,7 @@ class MixtureShiftDetector:
             severity=Severity.WARNING if logged is None else Severity.INFO,
             confidence=self.thresholds.confidence if logged is None else self.thresholds.confidence_logged,
             summary=(
-                f"Loss moved from {figure(level)} to {figure(reached)} at step {start:,}{until} "
+                f"Loss moved {from_to(level, reached)} at step {start:,}{until} "
                 f"because the data mixture changed: {datasets.names[most]} makes up {new[most]:.0%} instead "
                 f"of {old[most]:.0%}; the loss of each dataset continued as before."
             ),

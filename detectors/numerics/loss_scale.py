@@ -11,7 +11,7 @@ import numpy as np
 
 from holter.detectors.context import related_changes
 from holter.detectors.detector import DetectorContext
-from holter.detectors.formatting import figure
+from holter.detectors.formatting import from_to
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.positions import attempt_rows
 from holter.detectors.thresholds import Thresholds
@@ -269,7 +269,7 @@ def _finding(run: RunData, series: Series, collapse: _Collapse, limits: LossScal
         severity=severity,
         confidence=min(limits.max_confidence, confidence),
         summary=(
-            f"The loss scale fell from {figure(before)} to {figure(lowest)} at step {start:,}"
+            f"The loss scale fell {from_to(before, lowest)} at step {start:,}"
             f"{', its minimum' if at_minimum else ''}{until}: gradients overflow repeatedly."
         ),
         advice=(

@@ -12,7 +12,7 @@ import numpy as np
 
 from holter.detectors.detector import DetectorContext
 from holter.detectors.findings.speed import COMM_SLOWDOWN
-from holter.detectors.formatting import figure
+from holter.detectors.formatting import from_to
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.positions import RowPosition, last_common_position, rows_up_to
 from holter.detectors.ranks.rank_matrix import (
@@ -165,7 +165,7 @@ def _finding(key: SeriesKey, shift: LevelShift, limits: CommSlowdownThresholds) 
         confidence=min(limits.max_confidence, limits.base_confidence + limits.confidence_per_noise * noises),
         summary=(
             f"Collectives take longer on all ranks since {step} {shift.start.step:,}{until}: "
-            f"from {figure(baseline)} to {figure(worst)} even on the rank that waits least."
+            f"{from_to(baseline, worst)} even on the rank that waits least."
         ),
         advice=COMM_SLOWDOWN.advice,
         evidence={"baseline": baseline, "worst": worst, "noise": shift.noise, "gradual": shift.gradual},

@@ -43,9 +43,11 @@ def chance_of_steps(usual: FloatArray, rows: int) -> float:
     for quantiles of all moves, which are zero.
     """
     moves = np.diff(usual)
-    falls = -moves[moves < 0]
-    if not len(falls) or np.count_nonzero(moves == 0) < _LEAST_UNCHANGED * len(moves):
+    falls, rises = -moves[moves < 0], moves[moves > 0]
+    if np.count_nonzero(moves == 0) < _LEAST_UNCHANGED * len(moves):
         return 0.0
+    if not len(falls):  # the first one will be as large as the rises were
+        return median(rises) / 2**0.5 if len(rises) else 0.0
     steps = 2 * rows * len(falls) / len(moves)  # up and down
     return median(falls) * sqrt(max(steps, 1.0)) / 2**0.5
 

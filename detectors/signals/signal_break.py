@@ -10,14 +10,14 @@ from typing import ClassVar
 import numpy as np
 
 from holter.detectors.detector import DetectorContext
-from holter.detectors.formatting import figure
+from holter.detectors.formatting import from_to
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.positions import attempt_rows
 from holter.detectors.signals.break_scan import BreakScan, BreakShape, BreakThresholds, SignalBreak
 from holter.detectors.signals.signal_finding import SignalEvent, build_signal_finding
 from holter.detectors.thresholds import Thresholds
 from holter.roles import Role, role_of
-from holter.types import Finding, FloatArray, Kind, RunData, Series
+from holter.types import Finding, FloatArray, Kind, RunData, Series, Severity
 
 _BOTH = frozenset(BreakShape)
 _SHAPES: Mapping[Role, frozenset[BreakShape]] = {
@@ -181,7 +181,7 @@ class SignalBreakDetector:
             extreme=extreme,
             noise=found.noise,
         )
-        name, moved = _WORDS.get(role, series.key.metric), f"from {figure(before)} to {figure(extreme)}"
+        name, moved = _WORDS.get(role, series.key.metric), from_to(before, extreme)
         began = f"{int(series.step[start]):,}"
         if found.end is None:
             summary = f"{name} has {'risen' if is_explosion else 'fallen'} {moved} since step {began}."
@@ -198,6 +198,7 @@ class SignalBreakDetector:
             confidence=self.thresholds.confidence,
             summary=summary,
             advice=advice[is_explosion, is_quality],
+            severity=Severity.INFO if is_quality and found.end is not None else Severity.WARNING,
         )
 
 

@@ -25,9 +25,15 @@ class SignalEvent:
 
 
 def build_signal_finding(
-    series: Series, event: SignalEvent, *, confidence: float, summary: str, advice: str
+    series: Series,
+    event: SignalEvent,
+    *,
+    confidence: float,
+    summary: str,
+    advice: str,
+    severity: Severity = Severity.WARNING,
 ) -> Finding:
-    """The finding of an event of a signal: a warning, classified when it is detected."""
+    """The finding of an event of a signal, classified when it is detected."""
     extreme = "peak" if event.kind is Kind.DIVERGENCE else "lowest"
     evidence = {"baseline": event.before, extreme: event.extreme}
     if event.noise is not None:
@@ -43,7 +49,7 @@ def build_signal_finding(
         end_step=None if event.end is None else int(series.step[event.end]),
         detected_step=detected,
         classified_step=detected,
-        severity=Severity.WARNING,
+        severity=severity,
         confidence=confidence,
         summary=summary,
         advice=advice,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from holter.detectors.detector import DetectorContext
-from holter.detectors.formatting import figure
+from holter.detectors.formatting import figure, from_to
 from holter.detectors.positions import attempt_rows
 from holter.detectors.thresholds import Thresholds
 from holter.roles import Role, is_of_evaluation, role_of
@@ -96,7 +96,7 @@ class EvaluationSpeedDetector:
         times = max(level / baseline, baseline / level)
         start, detected = (int(series.step[rows[index]]) for index in (at, at + limits.slow - 1))
         end_step = None if end is None else int(series.step[rows[end]])
-        ratio, moved = f"{figure(times)} times as long", f"from {figure(baseline)} to {figure(level)}"
+        ratio, moved = f"{figure(times)} times as long", from_to(baseline, level)
         if end_step is None:
             slow = f"Evaluations have taken {ratio} since step {start:,}"
         else:

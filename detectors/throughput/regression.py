@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holter.detectors.detector import DetectorContext
-from holter.detectors.formatting import figure
+from holter.detectors.formatting import from_to
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.positions import (
     RowPosition,
@@ -273,8 +273,9 @@ def _finding(
 ) -> Finding:
     higher_is_better = role_of(series.key) not in _TIMES
     start, resumed = _from_attempt_start(series, shift.start, limits.warm_up_steps)
-    # spells on top of a slow-down are no part of what it costs
-    held = shift.held if shift.held > 0 else shift.rise
+    # spells on top of a slow-down are no part of what it costs; what came gradually and was over soon has
+    # held less than what counts as a slow-down, and cost what it had reached
+    held = shift.held if shift.held >= limits.smallest_rise else shift.rise
     lost = 1 - _exp(-held)
     sign = -1.0 if higher_is_better else 1.0
     baseline = _exp(sign * shift.reference)
@@ -360,7 +361,7 @@ def _summary(
     how = "gradually from" if gradual else ("with the resume at" if resumed else "at")
     until = "" if end is None else f" and recovered at step {end:,}"
     return (
-        f"{series.key} went from {figure(baseline)} to {figure(level)} {how} step {start:,}{until}: "
+        f"{series.key} went {from_to(baseline, level)} {how} step {start:,}{until}: "
         f"{lost:.0%} of the throughput was lost."
     )
 

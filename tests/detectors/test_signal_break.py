@@ -311,3 +311,50 @@ def test_the_level_that_a_collapse_reached_is_that_of_most_points() -> None:
     value[210:214] = -30.0, -160.0, -150.0, -170.0
     (finding,) = found(run(series("reward", value)))
     assert finding.evidence["lowest"] == pytest.approx(-155, abs=5)
+
+
+def lost_again(seed: int) -> np.ndarray:
+    """A reward at its most that loses a quarter of it now and then, and once nearly half, for 75 points."""
+    random, row = np.random.default_rng(seed), np.arange(620)
+    level = 1000 / (1 + np.exp(-(row - 50) / 14))
+    for first, share in ((140, 0.28), (230, 0.28), (320, 0.28), (420, 0.46)):
+        level -= 1000 * share * np.clip((row - first) / 5, 0, 1) * np.clip((first + 75 - row) / 25, 0, 1)
+    moves = random.normal(0, 2, len(row)) * (random.random(len(row)) < 0.4)
+    return np.minimum(level + np.cumsum(moves), 1000)
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_a_reward_that_loses_more_than_it_usually_does_has_collapsed(seed: int) -> None:
+    value, state = lost_again(seed), IncrementalState()
+    for stop in (250, 428, 431, 440, 470, 490, len(value)):
+        data = run(series("rollout/ep_rew_mean", value[:stop]))
+        assert find(data, state=state) == find(data)
+    (finding,) = (each for each in find(data) if each.start_step > 400)
+    assert (finding.kind, finding.severity) == ("metric_collapse", "info")
+    assert 420 <= finding.start_step <= finding.detected_step <= 440
+    assert finding.end_step == pytest.approx(482, abs=8)
+    (open_one,) = (each for each in find(run(series("reward", value[:450]))) if each.start_step > 400)
+    assert (open_one.severity, open_one.end_step) == ("warning", None)
+
+
+@pytest.mark.parametrize("points", [300, 230])
+def test_an_accuracy_that_has_lost_a_third_for_as_long_as_it_was_held_has_collapsed(points: int) -> None:
+    row, random = np.arange(points), np.random.default_rng(points)
+    value = 0.1 + 0.75 * (1 - np.exp(-row / 20)) - np.where(row >= 200, 0.25, 0.0)
+    value += 0.015 * random.standard_normal(points)
+    (finding,) = found(run(series("val/accuracy", value)))
+    assert (finding.kind, finding.severity, finding.end_step) == ("metric_collapse", "warning", None)
+    assert 199 <= finding.start_step <= 201
+    assert finding.detected_step == pytest.approx(223, abs=3)
+    assert finding.evidence["lowest"] == pytest.approx(0.6, abs=0.03)
+
+
+def test_a_third_that_is_lost_for_some_points_is_no_collapse() -> None:
+    row = np.arange(300)
+    value = 0.1 + 0.75 * (1 - np.exp(-row / 20)) - np.where((row >= 200) & (row < 215), 0.25, 0.0)
+    assert found(run(series("val/accuracy", value + 0.015 * np.random.default_rng(1).normal(size=300)))) == []
+
+
+def test_the_first_step_down_of_a_level_that_never_fell_is_no_collapse() -> None:
+    value = np.concatenate((np.repeat([0.01, 0.02, 0.03], [4, 4, 30]), np.repeat([0.02, 0.03], [60, 60])))
+    assert found(run(series("reward", value))) == []

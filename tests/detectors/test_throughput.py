@@ -427,3 +427,15 @@ def test_a_decline_over_a_hundred_thousand_steps_is_one_gradual_finding() -> Non
     assert finding.detected_step < begin + 50_000
     assert finding.evidence["gradual"]
     assert finding.end_step is None
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_decline_that_was_soon_over_states_the_level_that_it_reached(seed: int) -> None:
+    row, random = np.arange(1200), np.random.default_rng(seed)
+    decline = np.where(row < 910, 0.045 * np.clip((row - 800) / 110, 0, 1), 0.0)
+    (finding,) = found(
+        run(series("tokens_per_sec", 16000 * np.exp(0.007 * random.normal(size=1200) - decline)))
+    )
+    assert finding.evidence["gradual"]
+    assert 0.029 <= finding.evidence["lost"] <= 0.045
+    assert finding.end_step == pytest.approx(910, abs=10)
