@@ -72,6 +72,12 @@ FIELDS: dict[str, EvidenceField] = _by_key(CATALOGUE.values())
 """Every evidence field by its key. A key means the same for all kinds."""
 
 
+_METRIC_TITLES = {
+    kind: tuple((re.compile(pattern), title) for pattern, title in each.metric_titles)
+    for kind, each in CATALOGUE.items()
+}
+
+
 def finding_type(kind: str) -> FindingType:
     """The type of a kind; one made of its name where it is unknown, as an installed detector's may be."""
     known = CATALOGUE.get(str(kind))
@@ -93,8 +99,8 @@ def title_of(kind: str, metric: str = "", *, provisional: bool = False) -> str:
 
 @lru_cache(maxsize=10_000)
 def _title_of_metric(kind: str, metric: str) -> str:
-    rules, name = finding_type(kind).metric_titles, metric.lower()
-    return next((title for pattern, title in rules if metric and re.search(pattern, name)), "")
+    rules, name = _METRIC_TITLES.get(kind, ()), metric.lower()
+    return next((title for pattern, title in rules if metric and pattern.search(name)), "")
 
 
 def title_with_causes(title: str, causes: Iterable[Cause]) -> str:

@@ -41,7 +41,7 @@ _LEAST_OF_OPENING = 8
 """Characters of a line that is the first one of each launch."""
 _TRAINS = re.compile(r"(?i)\b(?:re)?(?:train|fit)")
 """What a line states that is about one of several models which a launch trains: `Fitting model: tree_1`."""
-_AMOUNT = re.compile(r"\d+ (?:epoch|iteration|step|round|episode)s\b")
+_AMOUNT = re.compile(r"(?<!\d)\d{1,9} (?:epoch|iteration|step|round|episode)s\b")
 """How many of something there are, in a line about the set-up that else would be one of a training."""
 _OF_DICTIONARY = re.compile(r"(?i)(?:[a-z]\w{0,20}[ :=-]{1,3}){1,4}\{['\"]?")
 """What is before results in a dictionary: `TEST results: {'acc': 0.8}`."""
