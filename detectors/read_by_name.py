@@ -12,7 +12,7 @@ from holter.types import SeriesKey
 
 def is_read_by_name(key: SeriesKey) -> bool:
     """Whether a detector reads this series though its role is `OTHER`: those of ranks never."""
-    return not any(name == "rank" for name, _ in key.labels) and _is_read(str(key.metric))
+    return key.rank is None and _is_read(str(key.metric))
 
 
 @lru_cache(maxsize=100_000)  # each pass of the server asks about all series of a run

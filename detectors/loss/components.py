@@ -69,7 +69,7 @@ def judged_by_total(finding: Finding, run: RunData) -> Finding:
     if role_of(key) is not Role.LOSS or is_total(key) or key not in run.series:
         return finding
     losses = (each for each in sorted(run.series) if role_of(each) is Role.LOSS and is_total(each))
-    totals = [run.series[each] for each in losses if not any(name == "rank" for name, _ in each.labels)]
+    totals = [run.series[each] for each in losses if each.rank is None]
     component = run.series[key]
     last = rows_of_attempt(component, finding.attempt).after - 1
     until = int(component.step[last]) if finding.end_step is None else finding.end_step
