@@ -20,6 +20,8 @@ from holter.ingest.console.line.line_words import BATCHES, CALENDAR, EPOCHS, IND
 from holter.ingest.metric_names import is_metric_name
 
 _SPACES = re.compile(r"[ \t]+")
+_PADDING = re.compile(r"(?<=[(\[]) $")
+"""A blank that aligns the number behind it in brackets: `( 4)` above `(65)`."""
 _MARK = re.compile(r"[ \t]{1,8}[*\u2605\u2713\u2714](?=[ \t]|$)")
 _REMARK = re.compile(r"^(?:[ \t]{2,80}|\t)\S[^\n]{0,80}$")
 _WORDS = re.compile(r"(?<=\[)'[^'\]]{0,60}'(?:, ?'[^'\]]{0,60}'){0,30}(?=\])")
@@ -124,7 +126,8 @@ def layout_of(parts: Sequence[str]) -> Texts:
     Words in a list are left out, and a remark behind the last column.
     """
     parts = [*parts[:-1], _REMARK.sub("", parts[-1])]
-    return tuple(_SPACES.sub(" ", _MARK.sub("", _WORDS.sub("", text))) for text in parts[::2])
+    texts = (_MARK.sub("", _WORDS.sub("", text)) for text in parts[::2])
+    return tuple(_PADDING.sub("", _SPACES.sub(" ", text)) for text in texts)
 
 
 def _counters(texts: Texts) -> frozenset[int]:

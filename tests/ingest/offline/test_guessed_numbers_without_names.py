@@ -110,3 +110,9 @@ def test_many_rows_of_each_count_are_counted_within_it(
 def test_columns_of_more_digits_than_any_step_are_no_counts(tmp_path: Path) -> None:
     rows = [f"{epoch} {batch}{'1' * 5_000} 0.{epoch}{batch}5" for epoch in N for batch in N]
     assert steps_of(read_log(tmp_path, "\n".join(rows) + "\n", "loss.txt"))["loss_3"] == [*range(9)]
+
+
+def test_numbers_in_brackets_may_be_aligned_by_blanks(tmp_path: Path) -> None:
+    rows = [f"Turn  0, J {n:2} ({40 * n % 70:2}), FrontLoss 0.{n}5, Share 0.{n}7" for n in range(12)]
+    read = steps_of(read_log(tmp_path, "\n".join(rows) + "\n", "train.log"))
+    assert read["FrontLoss"] == read["Share"] == [*range(12)]

@@ -43,3 +43,15 @@ def test_a_rate_above_the_first_epoch_of_bars_names_the_training_of_a_search(tmp
     )
     steps = steps_of(read_log(tmp_path, text))
     assert {name: len(each) for name, each in steps.items()} == {"loss": 13, "loss/lr=0.01": 13}
+
+
+def test_a_rate_below_the_first_record_names_no_other_training(tmp_path: Path) -> None:
+    text = "".join(
+        f"Clock: 1.2{n}\nepoch:0 || iter:{n}0 || Loss:3{9 - n}.5\n->> box loss:1{9 - n}.5\n->>lr:0.0005\n"
+        for n in range(5)
+    )
+    steps = [10 * n for n in range(5)]
+    read = steps_of(read_log(tmp_path, text))
+    assert {name: read[name] for name in ("Loss", "box loss", "lr")} == dict.fromkeys(
+        ("Loss", "box loss", "lr"), steps
+    )
