@@ -496,12 +496,10 @@ def _exchange_axes(named: Mapping[str, str], axis: DialectState) -> None:
 def _is_anew(position: list[int], last: list[int], first: list[int]) -> bool:
     """Whether `[epoch, step]`, -1 without one, is before the last one, or at the only one so far.
 
-    The first step of an epoch is not, whose heading is all that was above it.
+    A later step of the same epoch is not, nor is the first one, whose heading is all that was above it.
     """
-    if position[0] == last[0] and position[1] >= 0 > last[1]:
+    if position[0] == last[0] and position[1] > last[1]:
         return False
-    if position[0] == last[0] >= 0 and min(position[1], last[1]) >= 0:  # the steps of an epoch decide
-        return position[1] < last[1] or (position[1] == last[1] and first[1] in (last[1], -1))
     for number, before, begin in zip(position, last, first, strict=True):
         if number >= 0 and before >= 0:
             return number < before or number == before == begin
