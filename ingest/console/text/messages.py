@@ -95,7 +95,7 @@ def _may_differ(text: bytes) -> bool:
 
 
 def messages_of_one(text: str) -> str:
-    """The messages of the lines of a text that one writer printed, if most of them have something before them.
+    """The messages of the lines that one writer printed, if most of them have something before them.
 
     Others are the rest of a message. What differs before the lines may be what their rows count: `12: 0.31`.
     """
