@@ -17,7 +17,7 @@ _METRIC = re.compile(
     r"|\b(?:win|success)[\s_-]?(?:rate|ratio)|silhouette|brier|deviance|abs.?rel|f-measure|(?<![a-z\d])nmi(?![a-z\d])"
     r"|aupr|auroc|crps|pinball|chamfer|rmsd|msle|c-?index|concordance|mean[\s_-]?rank"
     r"|\bhit[\s_-]?rat(?:e|io)|^hit(?: \d+)?$|(?<![a-z\d])(?:w[am]pe|mase|srcc|plcc|lddt)(?![a-z\d])"
-    r"|exact[\s_]?match|bits[\s_]per[\s_](?:char|byte|dim|token)|(?<![a-z\d])kld(?![a-z\d])|min[\s_]?dcf|\b(?-i:[UL]AS|SARI|MCD|[DJLTU]ER)\b|(?:^|[\s_/])(?-i:EM)$"
+    r"|exact[\s_]?match|bits[\s_]per[\s_](?:char|byte|dim|token)|min[\s_]?dcf|\b(?-i:[UL]AS|SARI|MCD|[DJLTU]ER)\b|(?:^|[\s_/])(?-i:EM)$"
     r"|\blearn\b|\b(?:sec|samples?|tokens?|images?)/\w|^[23]d$"
 )
 _WEIGHT = re.compile(

@@ -164,7 +164,7 @@ class _FieldReader:
         last = max(index, total)
         opened = self._texts[index]
         self._in_shape = _SHAPE.search(opened) is not None or (
-            self._in_shape and re.search(r"[)\]]", opened) is None
+            self._in_shape and ")" not in opened and "]" not in opened
         )
         if self._in_shape or is_no_value(self._texts, last, text, after):
             named = named._replace(name="")

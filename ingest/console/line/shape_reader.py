@@ -476,10 +476,8 @@ class ShapeReader:
         marked = self._marked if self._is_stated else 0
         is_report = _is_report(counters, metrics, marked=marked, is_stated=self._is_stated)
         is_record = bool(counters) and bool(metrics) and (measures or is_report)
-        if len(counters) == 1 and begins_with_size(counters):
-            is_record &= measures_more_than_rates(
-                names_of(metrics)
-            )  # `15000 iters, batch 64, lr 0.0002` are settings
+        if len(counters) == 1 and begins_with_size(counters):  # `15000 iters, batch 64, lr 0.0002`
+            is_record &= measures_more_than_rates(names_of(metrics))
         return is_record
 
     def _may_recur(self, names: list[str]) -> bool:
