@@ -23,6 +23,7 @@ from tensorboard.compat.proto.tensor_pb2 import TensorProto
 
 from holter.ingest import formats
 from holter.ingest.format import Format
+from holter.ingest.offline.read_run import read_run
 from holter.ingest.tensorboard import numba_kernels
 from holter.ingest.tensorboard.event_file import EventFile
 from holter.ingest.tensorboard.jit import no_kernels
@@ -171,6 +172,46 @@ def print_text(lines: int, rounds: int) -> None:
         print(f"{kind:38} {lines / seconds:12,.0f} lines/s  {megabytes:7.1f} MB/s   {points:,} points")
 
 
+_WORDS = ("the", "of", "model", "data", "file", "load", "queue", "worker", "cache", "index", "river")
+"""Words of running text, such as the samples of a language model."""
+
+
+def build_by_hand(lines: int) -> dict[str, bytes]:
+    """Texts that people give by hand: records, values without a step, and nothing that can be read."""
+    random = np.random.default_rng(1)
+    values = random.random(lines).tolist()
+    words = random.choice(_WORDS, size=(lines, 12)).tolist()
+    numbers = range(lines)
+    texts = {
+        "losses without a step": [f"loss: {value:.5f}" for value in values],
+        "numbers alone": [f"{value:.5f}" for value in values],
+        "running text": [" ".join(line) for line in words],
+        "running text with numbers": [
+            f"{' '.join(line[:4])} {number} {' '.join(line[4:])} {value:.3f}"
+            for number, line, value in zip(numbers, words, values, strict=True)
+        ],
+        "requests of a server": [
+            f'10.0.{number % 255}.7 - - "GET /{line[0]}/{line[1]}{number} HTTP/1.1" 200 {number % 9999}'
+            for number, line in zip(numbers, words, strict=True)
+        ],
+    }
+    kinds = ("lines of steps, 3 values", "no records", "no records, with a step")
+    encoded = {name: "".join(f"{line}\n" for line in text).encode() for name, text in texts.items()}
+    return {**{kind: build_text(lines, kind) for kind in kinds}, **encoded}
+
+
+def print_by_hand(lines: int, rounds: int) -> None:
+    """Print how fast a file is read that was given by hand, with the guess at what it holds."""
+    print("\ngiven by hand:")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "out.txt"
+        for kind, content in build_by_hand(lines).items():
+            path.write_bytes(content)
+            points = read_run(path).points
+            seconds = median_seconds(lambda: read_run(path).points, rounds=max(1, rounds // 2), points=points)
+            print(f"{kind:38} {lines / seconds:12,.0f} lines/s  {'':12}   {points:,} points")
+
+
 def read_with_holter(name: str, content: bytes, log_format: Format | None = None) -> int:
     """Read a file with a format (default: the one that recognises it); returns the number of points."""
     path = Path(name)
@@ -209,6 +250,7 @@ def main() -> int:
     arguments = parser.parse_args()
     points, rounds = arguments.points, arguments.rounds
     print_text(points // 4, rounds)
+    print_by_hand(points, rounds)
     if arguments.only_text:
         return 0
     name = "events.out.tfevents.1700000000.node.1.0"

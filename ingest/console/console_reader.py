@@ -247,7 +247,7 @@ class ConsoleReader:
         if not lines_above.may_wait(state):
             return self._read_line(found, line, parsed)
         place = LineAbove(
-            self._kinds.index(found.kind),
+            self._numbers[found.kind],
             found.start,
             found.line.decode("latin-1"),
             line.message,

@@ -6,14 +6,9 @@ have no values after all.
 
 from __future__ import annotations
 
-import logging
 import re
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
-from typing import BinaryIO
-
-import numpy as np
 
 from holter.ingest.console.console_log import ConsoleLog
 from holter.ingest.console.dialects import PLAIN_LINES
@@ -21,14 +16,13 @@ from holter.ingest.console.launches.next_launch import LAUNCH
 from holter.ingest.csv.csv_log import CsvLog
 from holter.ingest.discovery.run_layout import assign_tree
 from holter.ingest.discovery.scanner import Source
-from holter.ingest.format import Format, HoldingReader, Reader
+from holter.ingest.format import Format
 from holter.ingest.jsonl import JsonLines
 from holter.ingest.offline.grown_lists import GrownLists
 from holter.ingest.offline.joined_records import JoinedRecords
 from holter.ingest.offline.json_tables import JsonTables
 from holter.ingest.offline.nameless_rows import NamelessRows
 from holter.ingest.offline.numbered_rows import NumberedRows
-from holter.ingest.offline.numbered_tables import UNNAMED
 from holter.ingest.offline.printed_documents import PrintedDocuments
 from holter.ingest.offline.printed_frames import PrintedFrames
 from holter.ingest.offline.results_of_folds import ResultsOfFolds
@@ -39,15 +33,22 @@ from holter.ingest.offline.rows_of_texts import RowsOfTexts
 from holter.ingest.offline.sideways_tables import SidewaysTables
 from holter.ingest.offline.text_columns import has_texts
 from holter.ingest.offline.titled_tables import TitledTables
+from holter.ingest.offline.tried_formats import (
+    SEVERAL,
+    TRIED_BYTES,
+    SeriesSteps,
+    has_points,
+    holds_points,
+    most_steps,
+    series_found,
+    series_found_by_excerpts,
+)
 from holter.ingest.offline.uneven_tables import UnevenTables
-from holter.ingest.open_log import HEAD_BYTES, open_beginning, uncompressed_name, without_holes
+from holter.ingest.open_log import HEAD_BYTES, open_beginning
 from holter.ingest.stdout.system_text import SystemText
 from holter.ingest.text_encoding import decode_lines
-from holter.types import Batch, SeriesKey, Unreadable
+from holter.types import SeriesKey
 
-_log = logging.getLogger(__name__)
-_TRIED_BYTES = 16 * 2**20
-_SEVERAL = 2
 _MOST_REPEATED = 2**20
 """Bytes of a text in which lines are looked for that repeat what was printed before."""
 _TABLES = frozenset({".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".gz"})
@@ -86,15 +87,15 @@ def _guess(file: Path, sources: Sequence[Source], lines: Format) -> Format | Non
         counted: Format = RowsOfEpochs(formats[0])
         of_all = (RowsOfTexts(formats[0]), counted)
         for guess in (UnevenTables(lines), *of_all) if isinstance(formats[0], CsvLog) else of_all:
-            if _has_points(file, guess):
+            if _finds_points(file, guess):
                 return guess
-        return None if _has_points(file, formats[0]) else _guessed(file, lines)
+        return None if _finds_points(file, formats[0]) else _guessed(file, lines)
     if len(formats) == 1 and isinstance(formats[0], ConsoleLog):
-        if not _holds_points(file, formats[0]):
+        if not holds_points(file, formats[0]):
             return _guessed(file, lines, are_lines_empty=formats[0].name == lines.name)
         kinds = (RowsOfTexts, TitledTables, RowsBelowEpochs, NamelessRows)
         for guess in (kind(formats[0]) for kind in kinds):
-            if _has_points(file, guess):
+            if _finds_points(file, guess):
                 return guess
         return None
     return _lines_of_training(file, sources, lines)
@@ -110,14 +111,15 @@ def _guessed(file: Path, lines: Format, *, are_lines_empty: bool = False) -> For
     if file.suffix.lower() in (".csv", ".tsv"):
         first += [UnevenTables(lines), *([rows] if _has_texts(file) else ())]
     for records in first:
-        if _has_points(file, records):
+        if _finds_points(file, records):
             return records
     results = ResultsOfLaunches(lines)
-    has_lines = not are_lines_empty and _has_points(file, lines)
-    if not has_lines and (
-        _has_points(file, results, _is_of_launch) or _most_steps(file, results) == _SEVERAL
-    ):
-        return results  # else each launch or evaluation would be a row of a training
+    of_results: list[SeriesSteps] | None = None
+    has_lines = not are_lines_empty and _finds_points(file, lines)
+    if not has_lines:
+        of_results = [*_series(file, results)]
+        if has_points(of_results, _is_of_launch) or most_steps(of_results) == SEVERAL:
+            return results  # else each launch or evaluation would be a row of a training
     is_table = table.sniff(PurePath("table.csv"), _head(file))
     tables: list[Format] = [UnevenTables(lines), rows, table] if is_table else [rows]
     guesses = (
@@ -130,27 +132,29 @@ def _guessed(file: Path, lines: Format, *, are_lines_empty: bool = False) -> For
         *tables,
         PrintedDocuments(lines),
         ResultsOfFolds(lines),
-        results,
     )
     with_any = None
     for guess in guesses:
-        steps = _most_steps(file, guess)
-        if steps == _SEVERAL:
+        steps = most_steps(_series(file, guess))
+        if steps == SEVERAL:
             return guess
         if steps is not None and with_any is None:
             with_any = guess
-    return with_any
+    if of_results is None:
+        of_results = [*_series(file, results)]
+    has_results = most_steps(of_results) == SEVERAL or (with_any is None and has_points(of_results))
+    return results if has_results else with_any
 
 
 def _repeating(file: Path, sources: Sequence[Source], lines: Format) -> Format | None:
     """How to read lines that repeat what was printed before: lists that grow, the history of a training."""
     if file.suffix.lower() in _TABLES or not all(source.format.role.in_text for source in sources):
         return None
-    with open_beginning(file, _TRIED_BYTES)[0].stream as stream:
+    with open_beginning(file, TRIED_BYTES)[0].stream as stream:
         text = stream.read(_MOST_REPEATED)
     if len(text) < _MOST_REPEATED and _LIST.search(text) is not None:
         for guess in (GrownLists(lines), PrintedDocuments(lines)) if sources else (GrownLists(lines),):
-            if _has_points(file, guess):
+            if _finds_points(file, guess):
                 return guess
     return None
 
@@ -158,15 +162,10 @@ def _repeating(file: Path, sources: Sequence[Source], lines: Format) -> Format |
 def _lines_of_training(file: Path, sources: Sequence[Source], lines: Format) -> Format | None:
     """Lines of any program, where nothing but those of the system are known in a file that has such."""
     lacks_training = all(
-        isinstance(source.format, SystemText) and not _has_points(file, source.format, _is_of_training)
+        isinstance(source.format, SystemText) and not _finds_points(file, source.format, _is_of_training)
         for source in sources
     )
-    return lines if lacks_training and _has_points(file, lines, _is_of_training) else None
-
-
-def _is_named(key: SeriesKey) -> bool:
-    """Whether a series has a name from the file: not that of its column's place."""
-    return not key.metric.startswith(UNNAMED)
+    return lines if lacks_training and _finds_points(file, lines, _is_of_training) else None
 
 
 def _is_of_launch(key: SeriesKey) -> bool:
@@ -179,63 +178,23 @@ def _is_of_training(key: SeriesKey) -> bool:
     return key.step_unit is None
 
 
-def _has_points(file: Path, guess: Format, is_meant: Callable[[SeriesKey], bool] = bool) -> bool:
+def _finds_points(file: Path, guess: Format, is_meant: Callable[[SeriesKey], bool] = bool) -> bool:
     """Whether a file read by a format has a point of a series that is meant."""
-    return any(is_meant(key) and len(steps) > 0 for key, steps in _columns(file, guess))
+    return has_points(_series(file, guess), is_meant)
 
 
-def _most_steps(file: Path, guess: Format) -> int | None:
-    """How many steps a series with a name has in a file, up to several; None if no series has any point."""
-    seen: defaultdict[SeriesKey, set[int]] = defaultdict(set)
-    has_any = False
-    for key, steps in _columns(file, guess):
-        has_any = has_any or len(steps) > 0
-        if _is_named(key):
-            seen[key].update(steps[:_SEVERAL].tolist())
-            if len(seen[key]) >= _SEVERAL:
-                return _SEVERAL
-    return max(map(len, seen.values()), default=0) if has_any else None
+def _series(file: Path, guess: Format) -> Iterator[SeriesSteps]:
+    """What a format finds in a file; one that looks at each line for what others share, by excerpts first."""
+    find = series_found_by_excerpts if isinstance(guess, NumberedRows | ResultsOfLaunches) else series_found
+    return find(file, guess)
 
 
 def _has_texts(file: Path) -> bool:
     """Whether a table has columns of texts, in which a program's lines may seem to be."""
-    with open_beginning(file, _TRIED_BYTES)[0].stream as stream:
-        return has_texts(decode_lines(stream.read(_TRIED_BYTES)).splitlines())
-
-
-def _holds_points(file: Path, lines: Format) -> bool:
-    """Whether lines read by a format have a value, those held back at the end among them, or are faulty."""
-    with open_beginning(file, _TRIED_BYTES)[0].stream as stream:
-        reader = lines.reader(uncompressed_name(file), {})
-        records = _records(file, lines, reader, stream)
-        return any(not isinstance(record, Batch) or record.points > 0 for record in records)
+    with open_beginning(file, TRIED_BYTES)[0].stream as stream:
+        return has_texts(decode_lines(stream.read(TRIED_BYTES)).splitlines())
 
 
 def _head(file: Path) -> bytes:
-    with open_beginning(file, _TRIED_BYTES)[0].stream as stream:
+    with open_beginning(file, TRIED_BYTES)[0].stream as stream:
         return stream.read(HEAD_BYTES)
-
-
-def _columns(file: Path, guess: Format) -> Iterator[tuple[SeriesKey, np.ndarray]]:
-    """The series of a text read by a format, and their steps, in parts; none of other files."""
-    with open_beginning(file, _TRIED_BYTES)[0].stream as stream:
-        if b"\0" in without_holes(stream.read(HEAD_BYTES)):
-            return
-        stream.seek(0)
-        for record in _records(file, guess, guess.reader(uncompressed_name(file), {}), stream):
-            if isinstance(record, Batch):
-                for column in record.columns:
-                    yield column.key, record.steps_of(column)
-
-
-def _records(file: Path, guess: Format, reader: Reader, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
-    """What the reader of a guess yields, with what it holds back at the end.
-
-    One that fails has no more records, and the next guess is tried.
-    """
-    try:
-        yield from reader.read(stream)
-        if isinstance(reader, HoldingReader):
-            yield from reader.finish()
-    except Exception as error:
-        _log.debug("%s: the format %s fails", file, guess.name, exc_info=error)

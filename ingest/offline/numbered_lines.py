@@ -6,12 +6,13 @@ Lines of each first name are numbered by themselves. A text of other lines is no
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence, Set
+from collections.abc import Hashable, Iterator, Sequence, Set
 
 from holter.ingest.console.line.cached_shapes import shape_of
 from holter.ingest.console.line.line_settings import has_settings, is_setting
 from holter.ingest.console.line.line_tokens import split_numbers
 from holter.ingest.console.line.line_words import DATA_SPLIT
+from holter.ingest.console.line.passed_lines import PassedLines
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.offline.measured_columns import LEAST_FRACTIONS, LEAST_OF_NUMBERS
 from holter.ingest.offline.named_rows import (
@@ -39,7 +40,7 @@ _AROUND_DATA = " \t-=*#~_:<>[]()."
 
 def numbered_lines(lines: Sequence[str], name: str) -> bytes:
     """The lines that repeat named numbers, or nothing but a number, each with the count of its series."""
-    shapes = [shape_with_metric(line) for line in lines]
+    shapes = [*_shapes(lines)]
     series = {shape: _first_series(shape) for shape in {*shapes} if shape}
     counts = Counter(series[shape] for shape in shapes if shape)
     frequent = {shape for shape, first in series.items() if counts[first] >= LEAST_ROWS}
@@ -70,6 +71,16 @@ def numbered_lines(lines: Sequence[str], name: str) -> bytes:
             step = f"step: {max(seen.values()) - (not is_row)}"
             numbered.append(f"{step}, {line.lstrip(AROUND_RESULT)}\n")
     return "".join(numbered).encode()
+
+
+def _shapes(lines: Sequence[str]) -> Iterator[Shape]:
+    """The shape of each line with a metric; nothing for others."""
+    passed = PassedLines()
+    for line in lines:
+        shape = () if passed.has(line) else shape_with_metric(line)
+        if not shape:
+            passed.add(line)
+        yield shape
 
 
 def _first_series(shape: Shape) -> Hashable:

@@ -26,6 +26,7 @@ from holter.ingest.console.line.line_shapes import LineShape, measured_values
 from holter.ingest.console.line.line_tokens import split_numbers, template_of
 from holter.ingest.console.line.line_words import BEFORE_MESSAGE
 from holter.ingest.console.line.names_of_rows import text_before
+from holter.ingest.console.line.passed_lines import PassedLines
 from holter.ingest.console.text.messages import messages_of_one
 from holter.ingest.console.text.values import parse_time
 from holter.ingest.metric_names import is_metric_name
@@ -172,15 +173,16 @@ def _rows(lines: Sequence[str]) -> list[dict[str, float]]:
     Results of lines right below one another are those of a row, up to a name that it has.
     """
     rows: list[dict[str, float]] = []
-    data, last = "", -1
+    data, last, passed = "", -1, PassedLines()
     for number, line in enumerate(lines):
         if len(line) > _LONGEST:
             continue
         parts = split_numbers(line)
-        shape = shape_of_line(parts) if len(parts) > 1 else None
+        shape = shape_of_line(parts) if len(parts) > 1 and not passed.has(line) else None
         if shape is None or not shape.metrics:
             heading = heading_data(line)
             data = data if heading is None else heading
+            passed.add(line)
             continue
         if not _is_of_results(shape, parts):
             continue

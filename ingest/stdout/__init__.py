@@ -32,8 +32,8 @@ def text_formats(custom: Sequence[CustomFormat] = ()) -> tuple[Format, ...]:
     the last kind that is tried.
     """
     dialects = console_dialects(custom)
+    among = (*dialects, *SYSTEM_DIALECTS)
     logs = (
-        ConsoleLog(dialect.followed_by(*SYSTEM_DIALECTS, PLAIN_LINES), dialects[:index])
-        for index, dialect in enumerate(dialects)
+        ConsoleLog(dialect.followed_by(*SYSTEM_DIALECTS, PLAIN_LINES), among=among) for dialect in dialects
     )
     return (*logs, *(SystemText(dialects, index) for index in range(len(SYSTEM_DIALECTS))))

@@ -58,7 +58,7 @@ class SystemText:
 
     def __init__(self, dialects: tuple[ConsoleDialect, ...], index: int = 0) -> None:
         self._dialects, self.index = dialects, index
-        self._log = ConsoleLog(SYSTEM_DIALECTS[index], (*dialects, *SYSTEM_DIALECTS[:index]))
+        self._log = ConsoleLog(SYSTEM_DIALECTS[index], among=(*dialects, *SYSTEM_DIALECTS))
 
     @property
     def name(self) -> str:

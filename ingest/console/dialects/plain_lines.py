@@ -52,6 +52,7 @@ from holter.ingest.console.line.line_shapes import LineShape
 from holter.ingest.console.line.line_tokens import split_numbers
 from holter.ingest.console.line.line_words import ALL_DATA, DATA_SPLIT
 from holter.ingest.console.line.number_names import OF_EPOCH
+from holter.ingest.console.line.passed_lines import PassedLines
 from holter.ingest.console.plain.leading_counts import or_counted
 from holter.ingest.console.plain.metrics_of_epoch import parse_metrics_of_epoch
 from holter.ingest.console.plain.plain_columns import PlainTable, describe_line
@@ -81,14 +82,18 @@ class _RecordLines:
     def finditer(self, string: bytes, /) -> Iterator[_RecordLine]:
         """Every line with a position and a metric."""
         end, text = 0, with_newlines(string)
+        passed = PassedLines()
         for match in _POSITION.finditer(text):
             if match.start() >= end:  # else the same line again
                 start, end = line_around(text, match.start(), match.end(), end)
                 line = text[start : min(end, start + _LONGEST_LINE)]
                 # JSON lines have a format of their own
-                is_record = not line.startswith((b'{"', b'{ "')) and _is_record(line)
-                if is_record:
+                if line.startswith((b'{"', b'{ "')) or passed.has(line):
+                    continue
+                if _is_record(line):
                     yield _RecordLine(start, min(end, start + _LONGEST_LINE))
+                else:
+                    passed.add(line)
         for pattern in (_EPOCH_BLOCK, FINISHED_TRIAL):
             for match in pattern.finditer(string):
                 yield _RecordLine(match.start(), match.end())

@@ -7,6 +7,7 @@ those of the evaluation.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from holter.ingest.console.dialect import DialectState, LineKind
 from holter.ingest.console.headings.settings_in_blocks import is_section_of_settings
@@ -140,6 +141,7 @@ EVALUATION_HEADINGS = LineKind(
 """Lines that announce an evaluation."""
 
 
+@lru_cache(maxsize=2048)  # asked again for each line that waits
 def heading_data(line: str) -> str | None:
     """The data that a line announces if it is such a heading, see `announced_data`."""
     is_heading = EVALUATION_HEADINGS.pattern.search(line.encode()) is not None

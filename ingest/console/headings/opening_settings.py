@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from holter.ingest.console.dialect import DialectState
@@ -68,9 +69,8 @@ def is_opening_name(line: str, state: DialectState) -> bool:
     """
     axis: dict[str, Any] = state.get("plain lines", {})
     is_opening = axis.keys().isdisjoint(_POSITIONS)
-    if not (is_opening or _ALONE in axis) or (match := _ONE_ALONE.fullmatch(line)) is None:
+    if not (is_opening or _ALONE in axis) or not (name := _name_alone(line)):
         return False
-    name = match["name"]
     known = axis.get(_ALONE, {})
     if not is_opening:
         if not is_before_training(axis) and (position(axis) or 0) <= _LAST_OF_FIRST:
@@ -86,8 +86,14 @@ def is_opening_name(line: str, state: DialectState) -> bool:
 def is_among_opening_names(line: str, axis: DialectState) -> bool:
     """Whether a line above the first record is one of several settings, which wait for no record."""
     known = axis.get(_ALONE, {})
-    match = _ONE_ALONE.fullmatch(line) if _are_settings(known) else None
-    return match is not None and match["name"] in known
+    return bool(known) and _name_alone(line) in known and _are_settings(known)
+
+
+@lru_cache(maxsize=2048)  # asked for each line that waits when others come
+def _name_alone(line: str) -> str:
+    """The name in a line of nothing but a name and a number; nothing for others."""
+    match = _ONE_ALONE.fullmatch(line)
+    return "" if match is None else match["name"]
 
 
 def _may_be_setting(name: str) -> bool:
@@ -99,6 +105,11 @@ def _may_be_setting(name: str) -> bool:
 
 def _are_settings(names: Collection[str]) -> bool:
     """Whether several names are settings: one of them is set for good, or two are set for a training."""
+    return _are_names_of_settings(tuple(names))
+
+
+@lru_cache(maxsize=64)  # the names of a text are the same ones for most of its lines
+def _are_names_of_settings(names: tuple[str, ...]) -> bool:
     if len(names) < _LEAST_NAMES:
         return False
     if has_settings(names) or any(map(is_of_model, names)):

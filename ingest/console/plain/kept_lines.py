@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
@@ -51,11 +52,12 @@ class KnownLine(NamedTuple):
 
     template: int
     shape: LineShape
-    numbers: list[str]
+    numbers: tuple[str, ...]
     has_numbers: bool
     is_named_number: bool
 
 
+@lru_cache(maxsize=2048)  # those that wait are looked at again with each line below them
 def known_line(line: str) -> KnownLine:
     """What is known of a line."""
     parts = split_numbers(without_old_value(line))
@@ -63,7 +65,7 @@ def known_line(line: str) -> KnownLine:
     return KnownLine(
         template_of(parts),
         shape,
-        parts[1::2],
+        tuple(parts[1::2]),
         has_numbers=len(parts) > 1,
         is_named_number=is_named_number(parts, shape),
     )

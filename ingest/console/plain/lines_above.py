@@ -177,6 +177,8 @@ def waits(line: str, place: LineAbove, state: DialectState) -> bool:
     if "placed" not in state and may_be_first_evaluation(line, place, _right_above(place, above), state):
         return True
     if above is None or "templates" not in above or "counted" in known_axis(state):
+        if not may_be_of_next_step(state):
+            return False
         if above is not None and any(_has_result(LineAbove(*each[1]).message) for each in above["lines"]):
             return False
         if is_waiting_line := waits_for_step(line, place, state):

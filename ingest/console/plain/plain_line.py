@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from math import isfinite
 from typing import Any
 
@@ -371,7 +371,7 @@ def announce_epoch(shape: LineShape, counts: Counts, axis: dict[str, Any]) -> No
         note_epoch(counts, axis)
 
 
-def counts_of(shape: LineShape, numbers: list[str]) -> dict[Counter, tuple[int, int]]:
+def counts_of(shape: LineShape, numbers: Sequence[str]) -> dict[Counter, tuple[int, int]]:
     """The numbers that a line counts, each with its total; what is no whole number counts nothing."""
     counts: dict[Counter, tuple[int, int]] = {}
     for field in shape.counters:
@@ -387,7 +387,7 @@ def counts_of(shape: LineShape, numbers: list[str]) -> dict[Counter, tuple[int, 
     return counts
 
 
-def counts_of_neighbor(shape: LineShape, numbers: list[str]) -> dict[Counter, tuple[int, int]]:
+def counts_of_neighbor(shape: LineShape, numbers: Sequence[str]) -> dict[Counter, tuple[int, int]]:
     """What a line counts that decides where others belong; nothing if that is too large for a step.
 
     It is reported where the line itself is read.
