@@ -115,8 +115,8 @@ def _guessed(file: Path, lines: Format, *, are_lines_empty: bool = False) -> For
             return records
     results = ResultsOfLaunches(lines)
     of_results: list[SeriesSteps] | None = None
-    has_lines = not are_lines_empty and _finds_points(file, lines)
-    if not has_lines:
+    steps_of_lines = None if are_lines_empty else most_steps(_series(file, lines))
+    if steps_of_lines is None:
         of_results = [*_series(file, results)]
         if has_points(of_results, _is_of_launch) or most_steps(of_results) == SEVERAL:
             return results  # else each launch or evaluation would be a row of a training
@@ -127,7 +127,7 @@ def _guessed(file: Path, lines: Format, *, are_lines_empty: bool = False) -> For
         TitledTables(lines),
         RowsBelowEpochs(lines),
         NamelessRows(lines),
-        *([lines] if has_lines else []),
+        *([] if steps_of_lines is None else [lines]),
         PrintedFrames(lines),
         *tables,
         PrintedDocuments(lines),
@@ -135,7 +135,7 @@ def _guessed(file: Path, lines: Format, *, are_lines_empty: bool = False) -> For
     )
     with_any = None
     for guess in guesses:
-        steps = most_steps(_series(file, guess))
+        steps = steps_of_lines if guess is lines else most_steps(_series(file, guess))
         if steps == SEVERAL:
             return guess
         if steps is not None and with_any is None:
