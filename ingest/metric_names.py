@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from holter.translated_words import in_english
 
@@ -27,6 +28,7 @@ _WEIGHT = re.compile(
 """How names of settings end that weight a metric: `qa_loss_factor`, but not `dice_coef`."""
 
 
+@lru_cache(maxsize=8192)  # asked several times for each line
 def is_metric_name(name: str) -> bool:
     """Whether a name is that of a metric of training or evaluation, whatever is around it."""
     english = in_english(name)

@@ -9,7 +9,7 @@ a single launch that come again and again below their headings, `evaluate:dev`, 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from math import isnan, nan
 from pathlib import PurePath
 from typing import ClassVar
@@ -51,6 +51,8 @@ _LEAST_STOPPED = 2
 _PAUSE = 10.0
 """Seconds before another launch: the next line of a loop follows its results at once."""
 _NO_DIGITS = str.maketrans("", "", "0123456789")
+_Results = dict[str, float]
+"""The values of a row by their names."""
 
 
 class ResultsOfLaunches(WholeFile):
@@ -64,9 +66,8 @@ class ResultsOfLaunches(WholeFile):
         The evaluations of a single launch are numbered from 0 where it has several of the same data.
         """
         lines, times = _messages(text)
-        begins, are_stopped = _begins(lines, times)
-        launches = [lines[at:end] for at, end in zip(begins, [*begins[1:], len(lines)], strict=True)]
-        found = [rows for launch in launches if (rows := _rows(launch))]
+        launches, are_stopped = _launches(lines, times)
+        found = [rows for rows in launches if rows]
         is_again = any(_is_again(rows) for rows in found)
         if len(launches) == 1 and (is_again or not found) and (numbered := _numbered_evaluations(lines)):
             yield from self.read_lines(path, numbered)
@@ -101,33 +102,34 @@ def _messages(text: str) -> tuple[list[str], list[float]]:
     return lines, times
 
 
-def _begins(lines: Sequence[str], times: Sequence[float]) -> tuple[list[int], bool]:
-    """Where each launch begins: at the first line of the text, about the set-up, that comes again.
+def _launches(lines: Sequence[str], times: Sequence[float]) -> tuple[list[list[_Results]], bool]:
+    """The results of each launch, which begins with the first line of the text where it is about the set-up.
 
-    So does any line with a pause before it each time, if several launches were stopped before their results;
-    whether that is so.
+    So it does with any first line with a pause before it each time, if several launches were stopped before
+    their results; whether that is so.
     """
     kinds = [line.translate(_NO_DIGITS).strip() for line in lines]
     first = next(filter(None, kinds), "")
     stated = next(filter(str.strip, lines), "")
     begins = [at for at, kind in enumerate(kinds) if kind == first]
     is_opening = len(first) >= _LEAST_OF_OPENING and _TRAINS.search(first) is None and not _rows([first])
-    if not is_opening:
-        return [0], False
-    if is_about_set_up(_AMOUNT.sub("", stated)):
-        return begins, False
-    paused = all(times[at] - times[at - 1] >= _PAUSE for at in begins[1:])
-    launches = zip(begins, [*begins[1:], len(lines)], strict=True)
-    are_stopped = paused and sum(not _rows(lines[at:end]) for at, end in launches) >= _LEAST_STOPPED
-    return (begins, True) if are_stopped else ([0], False)
+    is_about = is_opening and is_about_set_up(_AMOUNT.sub("", stated))
+    is_paused = is_opening and all(times[at] - times[at - 1] >= _PAUSE for at in begins[1:])
+    if is_about or is_paused:
+        places = zip(begins, [*begins[1:], len(lines)], strict=True)
+        launches = [_rows(lines[at:end]) for at, end in places]
+        are_stopped = not is_about and launches.count([]) >= _LEAST_STOPPED
+        if is_about or are_stopped:
+            return launches, are_stopped
+    return [_rows(lines)], False
 
 
-def _is_again(rows: Sequence[Mapping[str, float]]) -> bool:
+def _is_again(rows: Sequence[_Results]) -> bool:
     """Whether several rows have a value of the same name."""
     return len(_joined(rows)) < sum(map(len, rows))
 
 
-def _joined(rows: Sequence[Mapping[str, float]]) -> dict[str, float]:
+def _joined(rows: Sequence[_Results]) -> _Results:
     """The values of some rows as those of one."""
     return {name: value for row in rows for name, value in row.items()}
 
@@ -167,12 +169,12 @@ def _layout_of_metrics(line: str) -> int:
     return template_of(parts) if any(is_metric_name(name) and not is_setting(name) for name in names) else 0
 
 
-def _rows(lines: Sequence[str]) -> list[dict[str, float]]:
+def _rows(lines: Sequence[str]) -> list[_Results]:
     """The results of some lines by their names; those below the heading of an evaluation are of its data.
 
     Results of lines right below one another are those of a row, up to a name that it has.
     """
-    rows: list[dict[str, float]] = []
+    rows: list[_Results] = []
     data, last, passed = "", -1, PassedLines()
     for number, line in enumerate(lines):
         if len(line) > _LONGEST:
