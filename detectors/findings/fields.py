@@ -37,7 +37,8 @@ KL_DIVERGENCE = r"(^|[^a-z])kld?([^a-z]|$)"
 OF_EVALUATION = rf"(^|[^a-z])({'|'.join(EVALUATION_WORDS)})([^a-z]|$)"
 """Names of metrics, for titles."""
 
-CAUSE = EvidenceField(key="cause", label="Cause", format=EvidenceFormat.TEXT)
+CAUSE = EvidenceField(key="cause", label="Cause", format=EvidenceFormat.HIDDEN)
+"""The summary and the advice state it in words."""
 CORRELATED = (ALSO, BECAUSE_OF)
 """Fields that correlation and inhibition may add to a finding of any kind."""
 

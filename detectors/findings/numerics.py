@@ -59,7 +59,7 @@ METRIC_COLLAPSE = FindingType(
     ),
     evidence=(
         BASELINE,
-        EvidenceField(key="lowest", label="Lowest"),
+        EvidenceField(key="lowest", label="Lowest", format=EvidenceFormat.LEVEL),
         NOISE,
         LEVEL,
     ),
@@ -75,7 +75,7 @@ LOSS_SCALE_COLLAPSE = FindingType(
     ),
     evidence=(
         BASELINE,
-        EvidenceField(key="lowest", label="Lowest"),
+        EvidenceField(key="lowest", label="Lowest", format=EvidenceFormat.LEVEL),
         EvidenceField(key="halvings", label="Halved", format=EvidenceFormat.COUNT, noun="time"),
         DURATION_STEPS,
         EvidenceField(key="at_minimum", label="At its minimum", format=EvidenceFormat.FLAG),

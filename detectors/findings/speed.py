@@ -44,7 +44,9 @@ THROUGHPUT_REGRESSION = FindingType(
         NOISE,
         GRADUAL,
         AFTER_RESUME,
-        EvidenceField(key="times_before", label="As slow before", format=EvidenceFormat.COUNT, noun="time"),
+        EvidenceField(
+            key="times_before", label="As slow before", format=EvidenceFormat.COUNT, noun="time", minimum=1
+        ),
     ),
     unit_role=Role.THROUGHPUT,
     relative_noise=True,
