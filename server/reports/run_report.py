@@ -169,7 +169,7 @@ class RunReports:
 
 def _health(run: RunDetail) -> str:
     if run["health"] == "ok":
-        return "No open incidents"
+        return run["unjudged"] or "No open incidents"
     return counted(run["open_incidents"], "open incident")
 
 

@@ -1,0 +1,73 @@
+"""A run of which no data or too few are known, or no metric is recognised, is not called healthy."""
+
+from __future__ import annotations
+
+import time
+
+import httpx
+import numpy as np
+import pytest
+
+from holter.server.context import ServerContext
+from holter.server.read_models.judgement import why_unjudged
+from holter.server.read_models.run_summary import damaged_facts
+from holter.server.store import SeriesOverview
+from holter.types import SeriesKey
+from tests.api.test_runs_http import deliver
+
+
+def judged(**points: int) -> str | None:
+    return why_unjudged(
+        [SeriesOverview(SeriesKey(name), count, count - 1, 1.0) for name, count in points.items()]
+    )
+
+
+@pytest.mark.parametrize(
+    ("points", "reason"),
+    [
+        ({}, "No data received"),
+        ({"fitness": 5000, "population": 5000}, "Not judged: no metric recognised"),
+        ({"lr": 5000, "epoch": 5000}, "Not judged: no metric recognised"),
+        ({"loss": 3, "lr": 5000}, "Not judged: too few points"),
+        ({"loss": 10}, None),
+        ({"reward": 10}, None),
+        ({"eval_runtime": 10}, None),
+        ({"completions/clipped_ratio": 10}, None),
+        ({"gpu_memory_gb": 10}, None),
+        ({"g_loss": 10, "d_loss": 10}, None),
+    ],
+)
+def test_why_the_health_of_a_run_is_not_known(points: dict[str, int], reason: str | None) -> None:
+    assert judged(**points) == reason
+
+
+def test_damaged_points_are_not_judged() -> None:
+    assert damaged_facts((0, 1), "database disk image is malformed").unjudged == "Points cannot be read"
+
+
+def test_the_reason_is_in_the_overview_the_run_and_its_report(
+    client: httpx.Client, context: ServerContext
+) -> None:
+    now = time.time()
+    deliver(context, np.arange(3), run="young", begin=now - 10, loss=np.ones(3))
+    (run,) = client.get("/api/v1/runs").json()["runs"]
+    assert (run["health"], run["unjudged"]) == ("ok", "Not judged: too few points")
+    assert client.get(f"/api/v1/runs/{run['id']}").json()["unjudged"] == "Not judged: too few points"
+    assert "Not judged: too few points" in client.get(f"/api/v1/runs/{run['id']}/report").text
+    deliver(context, np.arange(3, 20), run="young", begin=now - 5, loss=np.ones(17))
+    (run,) = client.get("/api/v1/runs").json()["runs"]
+    assert run["unjudged"] is None
+    report = client.get(f"/api/v1/runs/{run['id']}/report").text
+    assert "No open incidents" in report
+
+
+def test_the_total_of_a_generator_and_its_adversary_is_not_the_loss_of_the_run(
+    client: httpx.Client, context: ServerContext
+) -> None:
+    losses = {name: np.ones(20) for name in ("loss", "loss_G", "loss_D")}
+    deliver(context, np.arange(20), run="gan", begin=time.time() - 20, **losses)
+    (run,) = client.get("/api/v1/runs").json()["runs"]
+    assert run["latest"]["loss"] is None
+    detail = client.get(f"/api/v1/runs/{run['id']}").json()
+    assert detail["loss_trend"] is None
+    assert {chart["role"] for chart in detail["charts"]} == {"loss_term"}
