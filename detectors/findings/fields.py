@@ -13,7 +13,7 @@ NOISE = EvidenceField(key="noise", label="Noise", format=EvidenceFormat.NOISE)
 DURATION_STEPS = EvidenceField(
     key="duration_steps", label="Duration", format=EvidenceFormat.COUNT, noun="step"
 )
-POINTS = EvidenceField(key="points", label="Points")
+POINTS = EvidenceField(key="points", label="Points affected")
 LEVEL_BEFORE = EvidenceField(key="before", label="Level before", format=EvidenceFormat.LEVEL)
 VALID_AGAIN = EvidenceField(key="good_step", label="Valid again at step", format=EvidenceFormat.STEP)
 SHARES_BEFORE = EvidenceField(key="shares_before", label="Shares before", format=EvidenceFormat.SHARES)
