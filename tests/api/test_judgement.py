@@ -5,15 +5,13 @@ from __future__ import annotations
 import time
 
 import httpx
-import numpy as np
 import pytest
 
-from holter.server.context import ServerContext
 from holter.server.read_models.judgement import why_unjudged
 from holter.server.read_models.run_summary import damaged_facts
 from holter.server.store import SeriesOverview
 from holter.types import SeriesKey
-from tests.api.test_runs_http import deliver
+from tests.support.servers import Post
 
 
 def judged(**points: int) -> str | None:
@@ -45,29 +43,30 @@ def test_damaged_points_are_not_judged() -> None:
     assert damaged_facts((0, 1), "database disk image is malformed").unjudged == "Points cannot be read"
 
 
-def test_the_reason_is_in_the_overview_the_run_and_its_report(
-    client: httpx.Client, context: ServerContext
-) -> None:
-    now = time.time()
-    deliver(context, np.arange(3), run="young", begin=now - 10, loss=np.ones(3))
+def columns(steps: range, *names: str) -> dict[str, list[float]]:
+    """Points of so many steps whose values are 1, a second apart, the last one now."""
+    times = [time.time() - steps.stop + step for step in steps]
+    return {"step": list(steps), "time": times, **{name: [1.0] * len(steps) for name in names}}
+
+
+def test_the_reason_is_in_the_overview_the_run_and_its_report(client: httpx.Client, post: Post) -> None:
+    run_id = post(columns(range(3), "loss"))["run_id"]
     (run,) = client.get("/api/v1/runs").json()["runs"]
     assert (run["health"], run["unjudged"]) == ("ok", "Not judged: too few points")
-    assert client.get(f"/api/v1/runs/{run['id']}").json()["unjudged"] == "Not judged: too few points"
-    assert "Not judged: too few points" in client.get(f"/api/v1/runs/{run['id']}/report").text
-    deliver(context, np.arange(3, 20), run="young", begin=now - 5, loss=np.ones(17))
+    assert client.get(f"/api/v1/runs/{run_id}").json()["unjudged"] == "Not judged: too few points"
+    assert "Not judged: too few points" in client.get(f"/api/v1/runs/{run_id}/report").text
+    post(columns(range(3, 20), "loss"))
     (run,) = client.get("/api/v1/runs").json()["runs"]
     assert run["unjudged"] is None
-    report = client.get(f"/api/v1/runs/{run['id']}/report").text
-    assert "No open incidents" in report
+    assert "No open incidents" in client.get(f"/api/v1/runs/{run_id}/report").text
 
 
 def test_the_total_of_a_generator_and_its_adversary_is_not_the_loss_of_the_run(
-    client: httpx.Client, context: ServerContext
+    client: httpx.Client, post: Post
 ) -> None:
-    losses = {name: np.ones(20) for name in ("loss", "loss_G", "loss_D")}
-    deliver(context, np.arange(20), run="gan", begin=time.time() - 20, **losses)
+    run_id = post(columns(range(20), "loss", "loss_G", "loss_D"))["run_id"]
     (run,) = client.get("/api/v1/runs").json()["runs"]
     assert run["latest"]["loss"] is None
-    detail = client.get(f"/api/v1/runs/{run['id']}").json()
+    detail = client.get(f"/api/v1/runs/{run_id}").json()
     assert detail["loss_trend"] is None
     assert {chart["role"] for chart in detail["charts"]} == {"loss_term"}
