@@ -54,11 +54,19 @@ def test_the_reason_is_in_the_overview_the_run_and_its_report(client: httpx.Clie
     (run,) = client.get("/api/v1/runs").json()["runs"]
     assert (run["health"], run["unjudged"]) == ("ok", "Not judged: too few points")
     assert client.get(f"/api/v1/runs/{run_id}").json()["unjudged"] == "Not judged: too few points"
-    assert "Not judged: too few points" in client.get(f"/api/v1/runs/{run_id}/report").text
+    report = client.get(f"/api/v1/runs/{run_id}/report").text
+    assert '<span class="quiet"><span class="word">Not judged: too few points</span>' in report
+    assert '<p class="quiet"><span class="word">No incidents.</span></p>' in report
+    assert "<dt>Loss</dt>" in report
     post(columns(range(3, 20), "loss"))
     (run,) = client.get("/api/v1/runs").json()["runs"]
     assert run["unjudged"] is None
     assert "No open incidents" in client.get(f"/api/v1/runs/{run_id}/report").text
+
+
+def test_a_report_names_a_loss_that_is_not_plainly_the_loss(client: httpx.Client, post: Post) -> None:
+    run_id = post(columns(range(20), "loss_cls"))["run_id"]
+    assert "<dt>Loss: loss_cls</dt>" in client.get(f"/api/v1/runs/{run_id}/report").text
 
 
 def test_the_total_of_a_generator_and_its_adversary_is_not_the_loss_of_the_run(
