@@ -16,8 +16,10 @@ from holter.roles import Role
 from holter.types import SeriesKey
 
 _Rules = tuple[tuple[str, str], ...]
-_MILLISECONDS = (r"_ms$|\(ms\)|time.*ms\b", "ms")
-_MICROSECONDS = (r"_us$|\(us\)", "µs")
+_MILLISECONDS = (r"_ms$|\(ms\)|time.*ms\b|millisec", "ms")
+_MICROSECONDS = (r"_us$|\(us\)|microsec", "µs")
+_OTHER_TIMES = (_MICROSECONDS, (r"_ns$|\(ns\)", "ns"), (r"\(min\)|[_(]min(ute)?s\)?$", "min"))
+"""After milliseconds and before seconds. A `time_min` is the shortest time."""
 _SECONDS = (r"_s$|_sec(ond)?s?$|\(s\)", "s")
 _ANY = ""
 
@@ -28,7 +30,8 @@ UNITS: Mapping[Role, _Rules] = {
     Role.THROUGHPUT: (
         # a slow-down is detected in step times too, and in the MFU, which has no unit
         _MILLISECONDS,
-        (r"time|\bdt$", "s"),
+        *((rf"(time|duration|\bdt).*({pattern})", unit) for pattern, unit in _OTHER_TIMES),
+        (r"time|duration|\bdt$", "s"),
         (r"mfu|hfu", ""),
         (r"flop", "TFLOPS"),
         (r"sample|sequence", "samples/s"),
@@ -36,7 +39,8 @@ UNITS: Mapping[Role, _Rules] = {
         (r"step|it/s|batch", "steps/s"),
         (_ANY, "/s"),
     ),
-    Role.STEP_TIME: (_MILLISECONDS, _MICROSECONDS, (_ANY, "s")),
+    Role.STEP_TIME: (_MILLISECONDS, *_OTHER_TIMES, (_ANY, "s")),
+    Role.DURATION: (_MILLISECONDS, *_OTHER_TIMES, (_ANY, "s")),
     Role.COMPUTE_TIME: (_MILLISECONDS, _MICROSECONDS, _SECONDS),
     Role.COLLECTIVE_TIME: (_MILLISECONDS, _MICROSECONDS, _SECONDS),
     Role.MEMORY: (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from holter.roles import MetricWithRole, Role, is_total_loss, is_user_role, role_of, words_of
@@ -48,21 +48,32 @@ def has_adversary(keys: Iterable[SeriesKey]) -> bool:
     return all(any(each & names for each in words) for names in (_GENERATORS, _ADVERSARIES))
 
 
-def with_adversarial_losses(run: RunData) -> RunData:
-    """The run with the losses of a generator and its adversary, and their total, as terms, where it has both.
+def adversarial_terms(keys: Collection[SeriesKey]) -> dict[SeriesKey, SeriesKey]:
+    """The losses of a generator and its adversary, and their total, with their keys as terms, where a run
+    with these series has both; else none.
 
     Each rises as the other learns, and may wander over decades. What is in a folder of losses is as much a
     term, a score or a sign of theirs, and no dataset: `loss/g/total`, `loss/scores/fake`.
     """
-    if not has_adversary(run.series):
-        return run
-    series_by_key = dict(run.series)
-    for key in run.series:
+    if not has_adversary(keys):
+        return {}
+    terms = {}
+    for key in keys:
         role = role_of(key)
         if role not in (Role.LOSS, Role.DATASET_LOSS) or is_user_role(key):
             continue
         is_part = role is Role.DATASET_LOSS and not key.labels
         if is_part or is_total_loss(key) or words_of(key.metric) & (_GENERATORS | _ADVERSARIES):
-            term = SeriesKey(MetricWithRole(key.metric, Role.LOSS_TERM), key.labels)
-            series_by_key[term] = replace(series_by_key.pop(key), key=term)
+            terms[key] = SeriesKey(MetricWithRole(key.metric, Role.LOSS_TERM), key.labels)
+    return terms
+
+
+def with_adversarial_losses(run: RunData) -> RunData:
+    """The run with the losses of a generator and its adversary, and their total, as terms."""
+    terms = adversarial_terms(run.series)
+    if not terms:
+        return run
+    series_by_key = dict(run.series)
+    for key, term in terms.items():
+        series_by_key[term] = replace(series_by_key.pop(key), key=term)
     return replace(run, series=series_by_key)

@@ -14,12 +14,15 @@ from holter.detectors.findings import (
     finding_type,
     title_of,
 )
-from holter.detectors.formatting import duration, figure
+from holter.detectors.formatting import duration, figure, figures
 from holter.detectors.wall_clock import format_wall_time
 from holter.metric_units import unit_of_metric
 from holter.plurals import counted
 from holter.roles import Role
 from holter.types import SeriesKey, labels_of
+
+_LEVELS = ("baseline", "peak", "worst", "lowest", "level")
+"""The evidence that is compared with each other: the level before, and what it came to."""
 
 
 def evidence_rows(evidence: Mapping[str, Any], *, kind: str, metric: str) -> list[tuple[str, str]]:
@@ -72,6 +75,7 @@ class _Reader:
         self._type = type_
         self._metric = metric
         self._unit = str(evidence.get("unit") or "")
+        self._levels = [evidence[key] for key in _LEVELS if _is_number(evidence.get(key))]
 
     def text(self, field: EvidenceField, value: object) -> str:
         """The value as its field's format shows it, with unit and suffix."""
@@ -101,6 +105,10 @@ class _Reader:
             return counted(int(value), field.noun)
         if form in _FORMATTERS:
             return _FORMATTERS[form](value)
+        if form is EvidenceFormat.LEVEL and not isinstance(value, int):
+            # as many digits as it takes to see that it differs from the other level
+            others = [level for level in self._levels if level != value]
+            return f"{figures(*others, value)[-1]} {self._unit_of(form)}".rstrip()
         return f"{_number(value)} {self._unit_of(form)}".rstrip()
 
     def _unit_of(self, form: EvidenceFormat) -> str:
@@ -109,6 +117,10 @@ class _Reader:
         if form is EvidenceFormat.LEVEL and not self._unit and self._type.unit_role is not None:
             return unit_of_metric(self._type.unit_role, self._metric)
         return self._unit if form in (EvidenceFormat.LEVEL, EvidenceFormat.GROWTH) else ""
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _number(value: float) -> str:

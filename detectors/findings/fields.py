@@ -13,7 +13,7 @@ NOISE = EvidenceField(key="noise", label="Noise", format=EvidenceFormat.NOISE)
 DURATION_STEPS = EvidenceField(
     key="duration_steps", label="Duration", format=EvidenceFormat.COUNT, noun="step"
 )
-POINTS = EvidenceField(key="points", label="Points")
+POINTS = EvidenceField(key="points", label="Points affected")
 LEVEL_BEFORE = EvidenceField(key="before", label="Level before", format=EvidenceFormat.LEVEL)
 VALID_AGAIN = EvidenceField(key="good_step", label="Valid again at step", format=EvidenceFormat.STEP)
 SHARES_BEFORE = EvidenceField(key="shares_before", label="Shares before", format=EvidenceFormat.SHARES)
@@ -37,7 +37,8 @@ KL_DIVERGENCE = r"(^|[^a-z])kld?([^a-z]|$)"
 OF_EVALUATION = rf"(^|[^a-z])({'|'.join(EVALUATION_WORDS)})([^a-z]|$)"
 """Names of metrics, for titles."""
 
-CAUSE = EvidenceField(key="cause", label="Cause", format=EvidenceFormat.TEXT)
+CAUSE = EvidenceField(key="cause", label="Cause", format=EvidenceFormat.HIDDEN)
+"""The summary and the advice state it in words."""
 CORRELATED = (ALSO, BECAUSE_OF)
 """Fields that correlation and inhibition may add to a finding of any kind."""
 

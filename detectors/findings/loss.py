@@ -148,7 +148,7 @@ SUDDEN_DROP = FindingType(
     kind=Kind.SUDDEN_DROP,
     title="Sudden loss drop",
     meaning="The loss fell at once to a level that it had never reached, and no logged change explains it.",
-    advice="Nothing to do: the model has learnt something at once. Compare samples before and after.",
+    advice="Nothing to do: the model has suddenly learnt something. Compare samples before and after.",
     severity=INFO_ONLY,
     evidence=(
         BASELINE,

@@ -27,7 +27,7 @@ from holter.types import Kind, Severity
 NONFINITE = FindingType(
     kind=Kind.NONFINITE,
     title="NaN or infinity",
-    meaning="A loss or a gradient norm is NaN or infinite.",
+    meaning="A loss, a term of it or a gradient norm is NaN or infinite.",
     advice="Stop the run, or roll back.",
     severity=SeverityRule(
         severities=(Severity.INFO, Severity.WARNING, Severity.CRITICAL),
@@ -49,8 +49,9 @@ METRIC_COLLAPSE = FindingType(
         (r"(^|[^a-z])acc(urac(y|ies))?([^a-z]|$)", "Accuracy collapse"),
         (r"(^|[^a-z])(rew|rewards?|returns?)([^a-z]|$)", "Reward collapse"),
     ),
-    meaning="A gradient norm or KL divergence vanished, the learning rate is zero while training goes on, "
-    "an accuracy or a reward lost what it had gained, or nearly all completions are cut off.",
+    meaning="A gradient norm or KL divergence vanished, the learning rate is zero while training continues, "
+    "an accuracy or a reward lost what it had gained, or nearly all completions are cut off, or updates "
+    "clipped.",
     advice="Compare settings and samples before and after this step.",
     severity=SeverityRule(
         severities=(Severity.INFO, Severity.WARNING),
@@ -59,7 +60,7 @@ METRIC_COLLAPSE = FindingType(
     ),
     evidence=(
         BASELINE,
-        EvidenceField(key="lowest", label="Lowest"),
+        EvidenceField(key="lowest", label="Lowest", format=EvidenceFormat.LEVEL),
         NOISE,
         LEVEL,
     ),
@@ -75,7 +76,7 @@ LOSS_SCALE_COLLAPSE = FindingType(
     ),
     evidence=(
         BASELINE,
-        EvidenceField(key="lowest", label="Lowest"),
+        EvidenceField(key="lowest", label="Lowest", format=EvidenceFormat.LEVEL),
         EvidenceField(key="halvings", label="Halved", format=EvidenceFormat.COUNT, noun="time"),
         DURATION_STEPS,
         EvidenceField(key="at_minimum", label="At its minimum", format=EvidenceFormat.FLAG),

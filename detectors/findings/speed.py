@@ -29,7 +29,7 @@ THROUGHPUT_REGRESSION = FindingType(
     title="Throughput regression",
     metric_titles=((OF_EVALUATION, "Slow evaluations"),),
     meaning="The run has been slower than its own established level by 3 % or more for a long time, or its "
-    "evaluations take half as long again as all before.",
+    "evaluations take at least 1.5 times as long as all before.",
     advice="Look at the nodes, the network and the data loader.",
     severity=SeverityRule(
         severities=(Severity.INFO, Severity.WARNING, Severity.CRITICAL),
@@ -44,7 +44,9 @@ THROUGHPUT_REGRESSION = FindingType(
         NOISE,
         GRADUAL,
         AFTER_RESUME,
-        EvidenceField(key="times_before", label="As slow before", format=EvidenceFormat.COUNT, noun="time"),
+        EvidenceField(
+            key="times_before", label="As slow before", format=EvidenceFormat.COUNT, noun="time", minimum=1
+        ),
     ),
     unit_role=Role.THROUGHPUT,
     relative_noise=True,

@@ -39,6 +39,8 @@ class ComponentThresholds(Thresholds):
 
 _THRESHOLDS = ComponentThresholds()
 _RISES = frozenset({Kind.SPIKE_FAST, Kind.SPIKE_SLOW, Kind.SPIKE_UNRECOVERED, Kind.DIVERGENCE})
+_OF_ROLLBACK = frozenset({"rollback_upto", "skip_from", "skip_until"})
+"""Evidence of a rollback, which a rise that the total does not show needs none of."""
 
 
 def is_total(key: SeriesKey) -> bool:
@@ -81,6 +83,7 @@ def judged_by_total(finding: Finding, run: RunData) -> Finding:
         severity=Severity.INFO,
         summary=f"{finding.summary} The total loss did not rise beyond its noise.",
         advice=COMPONENT_ADVICE,
+        evidence={name: value for name, value in finding.evidence.items() if name not in _OF_ROLLBACK},
     )
 
 

@@ -20,7 +20,7 @@ EXPECTED_RISE_ADVICE = (
     "Nothing to do: a logged change announced it, or the run has come back from such rises before."
 )
 COMPONENT_ADVICE = (
-    "Nothing to do as long as the total loss does not rise: its components are exchanged for each other."
+    "Nothing to do as long as the total loss does not rise: its other components make up for this one."
 )
 _ROLLBACK_KINDS = frozenset({Kind.SPIKE_SLOW, Kind.SPIKE_UNRECOVERED, Kind.DIVERGENCE})
 
@@ -83,7 +83,7 @@ class SpikeFacts:
     """The facts that a summary and an advice state; steps are those of the log, `last_step` the last seen.
 
     `level` is what the loss has drifted to, and the step by which it did; `lost_at` the step since which it
-    has been NaN or infinite.
+    has been NaN or infinite. `component`: the name of a loss that is a component of another.
     """
 
     classification: Classification
@@ -94,6 +94,7 @@ class SpikeFacts:
     end_step: int | None
     last_step: int
     labels: Labels
+    component: str = ""
     level: tuple[float, int] | None = None
     lost_at: int | None = None
     down: bool = False
@@ -107,7 +108,7 @@ def summarize_spike(facts: SpikeFacts) -> str:
     """What happened, in one sentence with rounded numbers."""
     classification, start = facts.classification, f"{facts.start_step:,}"
     dataset = dict(facts.labels).get("dataset")
-    loss = f"Loss on {dataset} alone" if dataset else "Loss"
+    loss = f"Loss on {dataset} alone" if dataset else _named(facts)
     moved = from_to(facts.baseline, facts.peak)
     if classification.kind is Kind.RESUME_ARTIFACT:
         return _summarize_restart(facts)
@@ -132,6 +133,10 @@ def summarize_spike(facts: SpikeFacts) -> str:
     return f"{loss} rose {moved} at step {start} and is not back after {elapsed}."
 
 
+def _named(facts: SpikeFacts) -> str:
+    return f"Loss component {facts.component}" if facts.component else "Loss"
+
+
 def _describe_drift(facts: SpikeFacts) -> str:
     """Where the loss has drifted to; its highest point alone would name one outlier."""
     level, by = facts.level or (facts.peak, facts.peak_step)
@@ -147,14 +152,14 @@ def _summarize_restart(facts: SpikeFacts) -> str:
         rates = "{} instead of {}".format(*figures(mismatch.actual, mismatch.expected))
         return f"The restart at step {start} did not restore the learning rate: it is {rates}."
     if facts.down:
-        low = f"Loss has been lower than expected since the restart at step {start}"
+        low = f"{_named(facts)} has been lower than expected since the restart at step {start}"
         return f"{low}: repeated data or another data mixture; the log does not show which."
     back = "" if facts.end_step is None else f" and was back at step {facts.end_step:,}"
     moved = from_to(facts.baseline, facts.peak)
     if facts.unmarked_restart is not None:
         sign = _describe_sign(facts.unmarked_restart)
-        return f"Loss rose {moved} at step {start}{back}, probably because of a restart: {sign}."
-    return f"Loss rose {moved} with the restart at step {start}{back}."
+        return f"{_named(facts)} rose {moved} at step {start}{back}, probably because of a restart: {sign}."
+    return f"{_named(facts)} rose {moved} with the restart at step {start}{back}."
 
 
 def _describe_sign(restart: UnmarkedRestart) -> str:

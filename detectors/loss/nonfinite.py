@@ -256,9 +256,9 @@ def _summary(named: _NonfiniteGroup, loss: _NonfiniteGroup | None, *, is_over: b
             f"Loss is missing from step {first} on, at {counted(named.points, 'point')}{so_far}, while other "
             "metrics were logged: probably every step was skipped."
         )
-    what = {Role.LOSS: "Loss", Role.GRAD_NORM: "Gradient norm"}.get(
-        role_of(named.series.key), named.series.key.metric
-    )
+    metric = named.series.key.metric
+    names = {Role.LOSS: "Loss", Role.GRAD_NORM: "Gradient norm", Role.LOSS_TERM: f"Loss term {metric}"}
+    what = names.get(role_of(named.series.key), metric)
     after = f" and was finite again {counted(named.points, 'point')} later" if is_over else ""
     if named.is_loss or loss is None:
         return f"{what} became {named.value_name} at step {first}{after}."

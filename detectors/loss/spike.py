@@ -410,6 +410,7 @@ class _EventReporter:
             end_step=development.step(recovery.back) if is_back else None,
             last_step=development.step(recovery.last_seen) or detection.start_step,
             labels=key.labels,
+            component="" if role_of(key) is not Role.LOSS or is_total(key) else str(key.metric),
             level=_drift_level(development) if classification.kind is Kind.DIVERGENCE else None,
             lost_at=lost_at,
             down=excursion.down,

@@ -365,5 +365,5 @@ def _finding(
 def _not_logged(run: RunData) -> list[str]:
     """The metrics that might explain a drop and are not logged."""
     roles = {role_of(key) for key in run.series}
-    names = {Role.LEARNING_RATE: "learning rate", Role.MIXTURE: "data mix", Role.EPOCH: "epoch"}
+    names = {Role.LEARNING_RATE: "learning rate", Role.MIXTURE: "data mixture", Role.EPOCH: "epoch"}
     return [name for role, name in names.items() if role not in roles]

@@ -1,4 +1,4 @@
-"""Ratios that are pathological at 1: completions that all reach their limit of length, updates all clipped.
+"""Ratios that are pathological at 1: completions that all reach the length limit, updates all clipped.
 
 Reinforcement learning of language models logs them. They have a meaning at their end that no usual level is
 needed for: a model whose completions are all cut off before they end gives no answers to reward.
@@ -45,7 +45,7 @@ class SaturationThresholds(Thresholds):
     over: float = 0.8
     """Mean of so many rows below which it is over."""
     shortest_limit: float = 64.0
-    """Tokens. A limit of length below this may be the length of every answer."""
+    """Tokens. A length limit below this may be the length of every answer."""
     confidence: float = 0.9
     """Confidence."""
 
@@ -76,10 +76,10 @@ class _Ratio:
 
 
 _OF_LENGTH = _Advice(
-    now="Compare completions with those of before: repetition, a lost end token. Raise the limit of length "
-    "only where they are sound; else roll back, or penalise length.",
-    from_start="Look at some completions: repetition, an end token that never comes. Raise the limit of "
-    "length where they are sound; else penalise length.",
+    now="Compare completions with earlier ones: repetition, or no end token any more. If they are sound, "
+    "raise the length limit; otherwise roll back, or penalise length.",
+    from_start="Look at some completions: repetition, or no end token. If they are sound, raise the length "
+    "limit; otherwise penalise length.",
     over="Nothing to do now. If it comes again: compare completions of these steps with those before.",
 )
 _UPDATES_CLIPPED = "Lower the learning rate, or take fewer updates of each batch: the policy moves too far."
@@ -175,7 +175,7 @@ def _ratios(run: RunData, thresholds: SaturationThresholds) -> Iterator[_Ratio]:
         share = np.where(series.value <= 1.0, series.value, 0.0)  # a value above 1 is no ratio
         if _is_cut_off(words):
             states_cut_off = True
-            what, how = "Nearly all completions", "cut off at their limit of length"
+            what, how = "Nearly all completions", "cut off at the length limit"
             yield _Ratio(series=series, share=share, what=what, how=how, advice=_OF_LENGTH)
         elif _is_clipped(words):
             what = "Nearly all updates of the policy"

@@ -179,9 +179,10 @@ class SignalBreakDetector:
             end=found.end,
             before=before,
             extreme=extreme,
-            noise=found.noise,
+            # of logarithms it is a share of the level
+            noise=found.noise * (before if role in _LOG_ROLES else 1.0),
         )
-        name, moved = _WORDS.get(role, series.key.metric), from_to(before, extreme)
+        name, moved = _WORDS.get(role, f"Loss term {series.key.metric}"), from_to(before, extreme)
         began = f"{int(series.step[start]):,}"
         if found.end is None:
             summary = f"{name} has {'risen' if is_explosion else 'fallen'} {moved} since step {began}."
@@ -243,7 +244,7 @@ def _is_part(later: SignalBreak, earlier: SignalBreak) -> bool:
 
 _ADVICE = {
     (True, False): "Look at the learning rate, the clipping and the batches from this step on; roll back if "
-    "the loss follows.",
+    "the loss or the reward gets worse.",
     (False, False): "See whether gradients still reach the weights: loss scale, dead units, a frozen or "
     "detached part of the model.",
     (False, True): "Compare samples before and after this step; roll back to a checkpoint before it.",

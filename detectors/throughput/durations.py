@@ -14,7 +14,7 @@ _MOST_RISES = 0.75
 """Share. Times since the beginning rise from row to row, at most begun anew with each epoch. Of durations in
 any order half of the distances rise; that 12 of 15 do has a probability of 1e-4 (the number of rises among n
 numbers in random order has a mean of (n - 1) / 2 and a variance of (n + 1) / 12)."""
-_SECONDS = {"ms": 1e-3, "µs": 1e-6}
+_SECONDS = {"ms": 1e-3, "µs": 1e-6, "ns": 1e-9, "min": 60.0}
 
 
 def is_duration_of_rows(series: Series) -> bool:

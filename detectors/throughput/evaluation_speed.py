@@ -14,6 +14,7 @@ from holter.detectors.detector import DetectorContext
 from holter.detectors.formatting import figure, from_to
 from holter.detectors.positions import attempt_rows
 from holter.detectors.thresholds import Thresholds
+from holter.metric_units import unit_of_metric
 from holter.roles import Role, is_of_evaluation, role_of
 from holter.types import Finding, FloatArray, Kind, RunData, Series, SeriesKey, Severity
 
@@ -24,12 +25,12 @@ _DURATION = re.compile(
 
 
 _ADVICE = (
-    "Look at what has changed in the evaluations (samples, length of what is generated, batch size), and at "
-    "who shares the machine."
+    "Look at what has changed in the evaluations (number of samples, length of generated texts, batch size), "
+    "and at what else runs on the machine."
 )
 _ADVICE_OVER = (
-    "Nothing to do now. If it comes again: look at what these evaluations did (samples, length of what is "
-    "generated, batch size), and at who shared the machine."
+    "Nothing to do now. If it comes again: look at these evaluations (number of samples, length of generated "
+    "texts, batch size), and at what else ran on the machine."
 )
 
 
@@ -97,6 +98,7 @@ class EvaluationSpeedDetector:
         start, detected = (int(series.step[rows[index]]) for index in (at, at + limits.slow - 1))
         end_step = None if end is None else int(series.step[rows[end]])
         ratio, moved = f"{figure(times)} times as long", from_to(baseline, level)
+        unit = "" if is_rate(series.key) else f" {unit_of_metric(Role.STEP_TIME, series.key.metric)}"
         if end_step is None:
             slow = f"Evaluations have taken {ratio} since step {start:,}"
         else:
@@ -113,7 +115,7 @@ class EvaluationSpeedDetector:
             classified_step=detected,
             severity=Severity.WARNING if end is None else Severity.INFO,
             confidence=limits.confidence,
-            summary=f"{slow}: {series.key} went {moved}.",
+            summary=f"{slow}: {series.key} went {moved}{unit}.",
             advice=_ADVICE if end_step is None else _ADVICE_OVER,
             evidence={
                 "baseline": baseline,

@@ -34,6 +34,7 @@ from holter.detectors.throughput.work_per_step import (
     joint_regimes,
     work_series,
 )
+from holter.metric_units import unit_of_metric
 from holter.roles import Role, is_of_evaluation, role_of
 from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Series, Severity
 
@@ -360,8 +361,11 @@ def _summary(
 ) -> str:
     how = "gradually from" if gradual else ("with the resume at" if resumed else "at")
     until = "" if end is None else f" and recovered at step {end:,}"
+    # names of rates state their units
+    is_time = role_of(series.key) in _TIMES
+    unit = f" {unit_of_metric(Role.STEP_TIME, series.key.metric)}" if is_time else ""
     return (
-        f"{series.key} went {from_to(baseline, level)} {how} step {start:,}{until}: "
+        f"{series.key} went {from_to(baseline, level)}{unit} {how} step {start:,}{until}: "
         f"{lost:.0%} of the throughput was lost."
     )
 

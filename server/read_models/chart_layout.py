@@ -9,6 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
+from holter.detectors.loss.components import is_total
 from holter.detectors.policy_losses import has_adversary
 from holter.roles import ROLE_TITLES, Role, is_of_evaluation, role_of
 from holter.server.schemas.base import SeriesName
@@ -25,6 +26,9 @@ LATEST_ROLES = (Role.LOSS, Role.THROUGHPUT, Role.STEP_TIME, Role.MFU, Role.GRAD_
 """The roles whose newest values the overview shows."""
 _SPEED = frozenset({Role.THROUGHPUT, Role.STEP_TIME, Role.MFU})
 """Roles of which the series of evaluations do not represent a run."""
+_SHARE_OF_TOTAL = 0.1
+"""Share of the points of a component that its total has at least: some trainers log a mean of the entire
+training once, at its end."""
 _COMBINED = frozenset({Role.DATASET_LOSS, Role.MIXTURE, Role.LEARNING_RATE, Role.SKIPPED})
 """Roles whose metrics share one chart."""
 _CHARTS_PER_ROLE = 4
@@ -47,13 +51,27 @@ class HasPoints(Protocol):
 
 def representative_series(series: Iterable[HasPoints]) -> dict[Role, SeriesKey]:
     """The series that represents each of LATEST_ROLES: of few labels, many points, a short name; no speed of
-    evaluations."""
+    evaluations, and no component of a loss whose total is logged as well."""
     candidates = [(role_of(each.key), each) for each in series]
-    best: dict[Role, SeriesKey] = {}
+    best: dict[Role, HasPoints] = {}
     for role, each in sorted(candidates, key=lambda pair: _preference(pair[1])):
         if role not in _SPEED or not is_of_evaluation(each.key):
-            best.setdefault(role, each.key)
-    return {role: best[role] for role in LATEST_ROLES if role in best}
+            best.setdefault(role, each)
+    if Role.LOSS in best:
+        losses = [each for role, each in candidates if role is Role.LOSS]
+        best[Role.LOSS] = _total_of(best[Role.LOSS], losses)
+    return {role: best[role].key for role in LATEST_ROLES if role in best}
+
+
+def _total_of(loss: HasPoints, losses: Iterable[HasPoints]) -> HasPoints:
+    """The total that a loss is a component of; the loss itself where none is logged nearly as often."""
+    fewest, labels = loss.points * _SHARE_OF_TOTAL, len(loss.key.labels)
+    totals = [
+        each
+        for each in losses
+        if is_total(each.key) and each.points >= fewest and len(each.key.labels) <= labels
+    ]
+    return loss if is_total(loss.key) or not totals else min(totals, key=_preference)
 
 
 def _preference(series: HasPoints) -> tuple[int, int, int, SeriesKey]:

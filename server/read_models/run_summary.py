@@ -14,6 +14,7 @@ from holter.flops.rates import batch_size_at, batch_size_series
 from holter.json_values import number
 from holter.roles import Role
 from holter.server.read_models.chart_layout import BINS, relative_throughput, representative_series
+from holter.server.read_models.judgement import why_unjudged
 from holter.server.schemas.runs import LatestByRole, LatestValue, StripAttempt, StripThroughput
 from holter.server.store import AttemptSummary, RunOverview, SeriesOverview, SeriesSummary, Store
 from holter.types import FloatArray, IntArray, SeriesKey
@@ -31,6 +32,7 @@ class RunFacts:
 
     `first_step` and `max_step` span all attempts; `last_step` is the newest training step. `drawn_upto`: the
     `max_step` for which `throughput` and `trend` were computed. `damaged`: why its points cannot be read.
+    `unjudged`: why nothing is known about its health.
     """
 
     version: tuple[int, int]
@@ -47,6 +49,7 @@ class RunFacts:
     drawn_upto: int | None
     trend: tuple[float, ...] = ()
     damaged: str | None = None
+    unjudged: str | None = None
 
 
 def run_facts(store: Store, run_id: int, overview: RunOverview, before: RunFacts | None) -> RunFacts:
@@ -70,6 +73,7 @@ def run_facts(store: Store, run_id: int, overview: RunOverview, before: RunFacts
         attempts=_strip_attempts(attempts),
         throughput=_NO_THROUGHPUT,
         drawn_upto=None,
+        unjudged=why_unjudged(overview.series),
     )
     return _with_curves(facts, store, run_id, best, before)
 
@@ -94,6 +98,7 @@ def damaged_facts(version: tuple[int, int], reason: str) -> RunFacts:
         throughput=_NO_THROUGHPUT,
         drawn_upto=None,
         damaged=reason,
+        unjudged="Points cannot be read",
     )
 
 

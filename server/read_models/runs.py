@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session
 from holter.attempts.config import newest_settings
 from holter.attempts.goodput import Goodput, TimeUse, superseded_steps
 from holter.attempts.superseded import AttemptSpan
+from holter.detectors.policy_losses import adversarial_terms
 from holter.roles import Role
 from holter.server.alerting.incident import IncidentState
 from holter.server.analysis import RunStatus
@@ -227,11 +228,12 @@ class RunReader:
         return goodput
 
     def with_roles(self, project: str, series: Sequence[AnySeries]) -> Sequence[AnySeries]:
-        """These series with the roles that the project's settings give them."""
+        """These series with the roles that the project's settings and the other series give them."""
         tuning = self._tuning(project)
-        if not tuning.metrics:
-            return series
-        return [each._replace(key=tuning.with_role(each.key)) for each in series]
+        if tuning.metrics:
+            series = [each._replace(key=tuning.with_role(each.key)) for each in series]
+        terms = adversarial_terms([each.key for each in series])
+        return [each._replace(key=terms[each.key]) if each.key in terms else each for each in series]
 
     def run_id(self, public_id: str) -> int:
         """The store's id of a run. Raises UnknownRunError."""
@@ -316,6 +318,7 @@ class RunReader:
             "series": facts.series,
             "attempts": len(facts.attempts),
             "health": health,
+            "unjudged": facts.unjudged,
             "analyzed": row.analyzed,
             "open_incidents": len(open_incidents),
             "worst": _worst_incident(worst) if worst else None,

@@ -73,6 +73,7 @@ class RunReports:
             "now": now,
             "strip": markup(strip_svg(run["strip"])),
             "health": _health(run),
+            "tone": "quiet" if run["health"] == "ok" and run["unjudged"] else run["health"],
             "figures": list(_figures(run)),
             "spent": list(_time_parts(run)),
             "events": [
@@ -169,7 +170,7 @@ class RunReports:
 
 def _health(run: RunDetail) -> str:
     if run["health"] == "ok":
-        return "No open incidents"
+        return run["unjudged"] or "No open incidents"
     return counted(run["open_incidents"], "open incident")
 
 
@@ -186,7 +187,9 @@ def _figures(run: RunDetail) -> Iterator[tuple[str, str, str]]:
         elif trend is not None and trend["slope"] is not None:
             slope = trend["slope"]
             note = f"{slope:+.2g} per 1,000 steps" if slope else "flat"
-        yield "Loss", _value(latest["loss"]), note
+        metric = latest["loss"]["metric"]
+        is_plain = metric.lower().rsplit("/", 1)[-1] == "loss"
+        yield "Loss" if is_plain else f"Loss: {metric}", _value(latest["loss"]), note
     if latest["throughput"] is not None:
         yield "Throughput", _measure(latest["throughput"], Role.THROUGHPUT), latest["throughput"]["metric"]
     elif latest["step_time"] is not None:

@@ -116,7 +116,8 @@ class RunInfo(ApiObject):
     """One run in the overview. Times are Unix seconds.
 
     `note` is the beginning of the run's notes, `trend` its loss in up to 48 means over equal numbers of
-    steps. `values` has what was asked for as `columns`: settings, and statistics of metrics.
+    steps. `values` has what was asked for as `columns`: settings, and statistics of metrics. `unjudged`:
+    why nothing is known about the run's health, for people; null where its points are judged.
     """
 
     id: str
@@ -133,6 +134,7 @@ class RunInfo(ApiObject):
     series: int
     attempts: int
     health: RunHealth
+    unjudged: str | None
     analyzed: bool
     open_incidents: int
     worst: WorstIncident | None

@@ -116,6 +116,18 @@ def test_the_series_with_few_labels_and_many_points_represents_its_role() -> Non
     assert result == {Role.LOSS: total}
 
 
+@pytest.mark.parametrize(
+    ("total", "points", "represents"), [("train_loss", 1000, True), ("train_loss", 1, False), ("", 0, False)]
+)
+def test_a_component_represents_the_loss_only_where_no_total_is_logged_as_often(
+    total: str, points: int, represents: bool
+) -> None:
+    component = SeriesKey("cls_loss")
+    totals = [Counted(SeriesKey(total), points)] if total else []
+    result = representative_series([Counted(component, 1200), Counted(SeriesKey("bbox_loss"), 9), *totals])
+    assert result == {Role.LOSS: SeriesKey(total) if represents else component}
+
+
 def test_the_speed_of_evaluations_is_not_that_of_the_run() -> None:
     names = ("eval/samples_per_second", "eval_steps_per_second", "validation_step_time")
     evaluations = [Counted(SeriesKey(name), 1000) for name in names]

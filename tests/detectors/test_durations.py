@@ -28,6 +28,7 @@ def slow_downs(data: RunData) -> list[Finding]:
 def test_epochs_that_take_longer_are_a_slow_down(name: str) -> None:
     (finding,) = slow_downs(run(series(name, durations(0))))
     assert abs(finding.start_step - SLOWER_FROM) <= 1
+    assert f"{name} went from 60.7 to 80.1 s at step {finding.start_step}: " in finding.summary
     assert finding.evidence["lost"] == pytest.approx(0.25, abs=0.03)
 
 

@@ -32,12 +32,14 @@ def test_evaluations_that_take_five_times_as_long_are_reported(metric: str, seed
     assert (finding.kind, finding.severity) == ("throughput_regression", Severity.WARNING)
     assert (finding.start_step, finding.detected_step) == (13 * EVERY, 15 * EVERY)
     assert "times as long" in finding.summary
+    assert finding.summary.endswith(" s.")
 
 
 def test_a_rate_states_it_and_a_larger_set_is_no_slow_evaluation() -> None:
     time = durations(3106)
     (finding,) = slow(eval_runtime=time, eval_samples_per_second=500 / time)
     assert finding.metric == "eval_samples_per_second"
+    assert finding.summary[-2].isdigit()  # the name states the unit
     assert slow(eval_runtime=time, eval_samples_per_second=np.full(24, 40.0)) == []
 
 

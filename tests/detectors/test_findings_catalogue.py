@@ -120,6 +120,24 @@ def test_evidence_of_any_form_is_shown(key: str, value: object) -> None:
             assert text
 
 
+@pytest.mark.parametrize(
+    ("kind", "evidence", "texts"),
+    [
+        ("spike_slow", {"baseline": 0.123457, "peak": 0.123461}, ["0.123457", "0.123461"]),
+        ("spike_slow", {"baseline": 2.0, "peak": 4.0}, ["2", "4"]),
+        ("metric_collapse", {"baseline": 0.91, "lowest": 0.9099912}, ["0.91", "0.909991"]),
+    ],
+)
+def test_levels_have_the_digits_in_which_they_differ(
+    kind: str, evidence: dict[str, object], texts: list[str]
+) -> None:
+    assert [text for _, text in evidence_rows(evidence, kind=kind, metric="loss")] == texts
+
+
+def test_no_earlier_slow_down_is_no_evidence() -> None:
+    assert evidence_rows({"times_before": 0}, kind="throughput_regression", metric="step_time") == []
+
+
 def test_abbreviations_stay_in_capitals_within_a_sentence() -> None:
     assert [in_sentence(title) for title in ("GPU fault", "NaN or infinity", "Fast loss spike")] == [
         "GPU fault",
@@ -143,6 +161,14 @@ def test_severities_have_one_order() -> None:
         (Role.THROUGHPUT, "iteration_time_ms", "ms"),
         (Role.STEP_TIME, "elapsed time per iteration (ms)", "ms"),
         (Role.STEP_TIME, "dt", "s"),
+        (Role.STEP_TIME, "step_time_microseconds", "µs"),
+        (Role.STEP_TIME, "iter_time_ns", "ns"),
+        (Role.STEP_TIME, "step_time_min", "s"),
+        (Role.DURATION, "epoch_time", "s"),
+        (Role.DURATION, "epoch time (min)", "min"),
+        (Role.DURATION, "epoch_duration_minutes", "min"),
+        (Role.THROUGHPUT, "epoch_duration", "s"),
+        (Role.THROUGHPUT, "epoch_time_mins", "min"),
         (Role.COLLECTIVE_TIME, "collective_time (us)", "µs"),
         (Role.COMPUTE_TIME, "compute_time_s", "s"),
         (Role.COMPUTE_TIME, "compute_time", ""),

@@ -52,7 +52,7 @@ def test_other_ratios_may_be_one(metric: str) -> None:
 def test_completions_that_are_cut_off_from_the_first_row_on_are_reported() -> None:
     (finding,) = cut_off(ratio(0))
     assert (finding.start_step, finding.detected_step) == (0, 31)
-    assert "have been cut off at their limit of length since step 0" in finding.summary
+    assert "have been cut off at the length limit since step 0" in finding.summary
     assert "before" not in finding.advice, "there was nothing before"
 
 

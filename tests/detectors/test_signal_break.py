@@ -33,6 +33,12 @@ def test_an_explosion_is_a_divergence_of_that_metric(metric: str) -> None:
     assert finding.detected_step <= AT + 160
 
 
+def test_the_noise_of_a_gradient_norm_is_in_its_unit() -> None:
+    growth = np.exp(np.log(100) * ((np.arange(N) - AT) / 150).clip(0, 1))
+    small, large = (found(with_loss("grad_norm", noisy(size * growth)))[0] for size in (0.5, 50.0))
+    assert large.evidence["noise"] == pytest.approx(100 * small.evidence["noise"])
+
+
 def test_an_explosion_over_some_hundred_points_is_no_part_of_the_noise_that_it_must_exceed() -> None:
     cycle = 0.35 * np.sin(np.arange(N) / 25)
     growth = np.log(30) * ((np.arange(N) - AT) / 300).clip(0, 1)

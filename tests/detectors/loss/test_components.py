@@ -39,7 +39,9 @@ def test_a_component_that_lasts_does_not_hide_a_spike_of_the_total() -> None:
 def test_a_rise_that_its_total_does_not_show_is_information() -> None:
     (finding,) = find(exchanged())
     assert (finding.metric, finding.severity) == ("boundary_loss", Severity.INFO)
+    assert finding.summary.startswith("Loss component boundary_loss rose from 0.2 to 0.30")
     assert finding.summary.endswith("The total loss did not rise beyond its noise.")
+    assert not {"rollback_upto", "skip_from", "skip_until"} & finding.evidence.keys()
 
 
 def test_a_rise_that_its_total_shows_remains_as_severe_as_it_is() -> None:

@@ -177,4 +177,4 @@ def test_nan_in_a_policy_loss_is_reported_though_its_rises_are_not() -> None:
     )
     (finding,) = find(RunData(series={series.key: series}))
     assert (finding.kind, finding.start_step) == (Kind.NONFINITE, 2000)
-    assert finding.summary.startswith("actor/pg_loss became NaN")
+    assert finding.summary.startswith("Loss term actor/pg_loss became NaN")

@@ -50,10 +50,11 @@ export function drawFigure(surface, { data, layout }, { width, height }) {
     for (const shape of shapes) if (shape.layer === "below") drawShape(surface, shape, to);
   });
   surface.clip(to.inner, () => {
-    for (const trace of data) if (trace.cliponaxis !== false) drawTrace(surface, trace, to);
+    for (const trace of data) if (trace.cliponaxis !== false) drawLines(surface, trace, to);
     for (const shape of shapes) if (shape.layer !== "below") drawShape(surface, shape, to);
   });
-  for (const trace of data) if (trace.cliponaxis === false) drawTrace(surface, trace, to);
+  for (const trace of data) if (trace.cliponaxis === false) drawLines(surface, trace, to);
+  for (const trace of data) if (trace.mode?.includes("markers")) drawMarkers(surface, trace, to);
   drawXAxis(surface, layout, to);
 }
 
@@ -141,10 +142,12 @@ function pixels(values, place) {
   return result;
 }
 
-/** @param {Surface} surface @param {Record<string, any>} trace @param {Scales} to */
-function drawTrace(surface, trace, to) {
-  const x = pixels(trace.x, to.x);
-  const y = pixels(trace.y, trace.yaxis === "y2" ? to.y2 : to.y);
+/** Positions of a trace in pixels. @param {Record<string, any>} trace @param {Scales} to @returns {[Float64Array, Float64Array]} */
+const positions = (trace, to) => [pixels(trace.x, to.x), pixels(trace.y, trace.yaxis === "y2" ? to.y2 : to.y)];
+
+/** The area, the line or the texts of a trace. @param {Surface} surface @param {Record<string, any>} trace @param {Scales} to */
+function drawLines(surface, trace, to) {
+  const [x, y] = positions(trace, to);
   if (trace.fill === "toself") {
     const stroke = trace.line.width ? { colour: trace.line.color, width: trace.line.width } : undefined;
     surface.path(x, y, { fill: trace.fillcolor, stroke, closed: true });
@@ -154,18 +157,25 @@ function drawTrace(surface, trace, to) {
     const { color, width, dash } = trace.line;
     surface.path(x, y, { stroke: { colour: color, width, dash: dashes(dash), opacity: trace.opacity } });
   }
-  if (trace.mode.includes("markers")) drawMarkers(surface, trace.marker, x, y);
   if (trace.mode === "text") {
     const { color, size } = trace.textfont;
     for (let i = 0; i < x.length; i++) surface.text(x[i], y[i], trace.text[i], { colour: color, size });
   }
 }
 
-/** @param {Surface} surface @param {Record<string, any>} marker @param {Float64Array} x @param {Float64Array} y */
-function drawMarkers(surface, { symbol, size, color, line }, x, y) {
+const EDGE = 0.5; // pixels by which rounding may move a mark out of the axes
+
+/** The marks of a trace. Those at the edge of the axes are complete, those outside are left out. @param {Surface} surface @param {Record<string, any>} trace @param {Scales} to */
+function drawMarkers(surface, trace, to) {
+  const { symbol, size, color, line } = trace.marker;
+  const [x, y] = positions(trace, to);
+  const { x: left, y: top, width, height } = to.inner;
+  const isInside = (/** @type {number} */ i) =>
+    x[i] >= left - EDGE && x[i] <= left + width + EDGE && y[i] >= top - EDGE && y[i] <= top + height + EDGE;
   const of = (/** @type {any} */ value, /** @type {number} */ i) => (Array.isArray(value) ? value[i] : value);
   for (let i = 0; i < x.length; i++) {
     if (Number.isNaN(x[i]) || Number.isNaN(y[i])) continue;
+    if (trace.cliponaxis !== false && !isInside(i)) continue;
     const radius = of(size, i) / 2;
     const colour = of(color, i);
     const kind = of(symbol, i) ?? "circle";

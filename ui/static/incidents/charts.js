@@ -7,6 +7,7 @@ import { milliseconds } from "../charts/curves.js";
 import { fullRange, stepsInRange } from "../charts/ranges.js";
 import { readModes, toggleMetric } from "../charts/view_options.js";
 import * as api from "../lib/api.js";
+import { catalogueKind } from "../lib/catalogue.js";
 
 /** @typedef {import("../lib/api_types.js").IncidentView} IncidentView */
 /** @typedef {import("../lib/api_types.js").RunDetail} RunDetail */
@@ -53,7 +54,7 @@ export function stallTimeRange(incident) {
 export function incidentCharts(incident, run) {
   const ownChart = run.charts.find((plan) => plan.series.some((name) => name.metric === incident.metric)) ?? {
     title: incident.metric,
-    role: "other",
+    role: catalogueKind(incident.kind)?.unit_role ?? "other",
     series: [{ metric: incident.metric, labels: incident.labels }],
   };
   const ofCauses = causeMetrics(incident);

@@ -2,10 +2,10 @@
 /** Components of an incident that several pages show: onset, key facts, evidence, comments. */
 
 import { author } from "./author.js";
-import { evidenceRows } from "./evidence.js";
+import { evidenceRows, levelUnit } from "./evidence.js";
 import * as api from "../lib/api.js";
 import { severityMark } from "../lib/badges.js";
-import { incidentTitle } from "../lib/catalogue.js";
+import { evidenceField, incidentTitle } from "../lib/catalogue.js";
 import { h } from "../lib/dom.js";
 import {
   ago,
@@ -13,6 +13,7 @@ import {
   count,
   duration,
   number,
+  numbersApart,
   percent,
   sentenceCase,
   step as stepText,
@@ -33,8 +34,12 @@ const POSITIONS = /** @type {const} */ ([
 function extremeWord({ evidence }) {
   if ("peak" in evidence) return "peak";
   if ("lowest" in evidence) return "lowest";
-  return "worst" in evidence || "level" in evidence ? "worst" : "peak";
+  if ("worst" in evidence) return "worst";
+  return "level" in evidence ? "new level" : "peak";
 }
+
+/** Whether the evidence has a level that was farthest from the baseline. @param {IncidentView} incident */
+const hasExtreme = ({ evidence }) => ["peak", "lowest", "worst", "level"].some((key) => key in evidence);
 
 /** Whether the steps of an incident are wall times in milliseconds, as with machines and agents. @param {IncidentView} incident */
 const isTimed = (incident) => incident.labels?.steps === "milliseconds";
@@ -84,9 +89,10 @@ export function evidenceTable(incident) {
   for (const [name, label] of POSITIONS) {
     const step = incident[name];
     const word = name === "peak_step" ? `${sentenceCase(extremeWord(incident))} at` : label;
+    if (name === "peak_step" && step === start && !hasExtreme(incident)) continue; // NaN has no peak
     if (step !== null) rows.push([`${word}${unit}`, positionText(incident, step)]);
   }
-  if (end !== null && end > start)
+  if (end !== null && end > start && !("duration_steps" in incident.evidence))
     rows.push(
       isTimed(incident)
         ? ["Duration", duration((end - start) / 1000)]
@@ -126,9 +132,11 @@ export function keyFacts(incident) {
   if (typeof evidence.baseline === "number" && typeof level === "number")
     facts.push([
       incident.metric,
-      `${number(evidence.baseline, 3)} → ${number(level, 3)}`,
+      `${numbersApart([evidence.baseline, level]).join(" → ")} ${levelUnit(incident)}`.trim(),
       peak === null || timed ? "" : `${extremeWord(incident)} at step ${stepText(peak)}`,
     ]);
+  else if (typeof level === "number")
+    facts.push([incident.metric, `${number(level, 3)} ${levelUnit(incident)}`.trim(), evidenceField("level").label.toLowerCase()]);
   else if (incident.run_id !== null && !isOfRun(incident))
     facts.push(["Metric", incident.metric, labelTexts(incident).join(", ")]);
   if (end !== null && end > start)

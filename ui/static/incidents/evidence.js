@@ -7,6 +7,7 @@ import {
   count,
   duration,
   number,
+  numbersApart,
   percent,
   sentenceCase,
   seriesName,
@@ -61,12 +62,20 @@ function quantityText({ format, noun }, value, { kind, metric, evidence }) {
   if (format === "clock") return clock(value);
   if (format === "growth") return `${number(value, 3)} ${evidence.unit ?? ""}`.trim();
   if (format === "time") return `${number(value)} ${metricUnit("step_time", metric)}`.trim();
-  if (format === "level") return `${number(value)} ${levelUnit({ kind, metric, evidence })}`.trim();
+  if (format === "level") return `${levelText(value, evidence)} ${levelUnit({ kind, metric, evidence })}`.trim();
   return plainText(value);
 }
 
+const LEVELS = ["baseline", "peak", "worst", "lowest", "level"];
+
+/** A level with as many digits as it takes to see that it differs from the others. @param {number} value @param {Finding["evidence"]} evidence */
+function levelText(value, evidence) {
+  const others = LEVELS.map((key) => evidence[key]).filter((level) => typeof level === "number" && level !== value);
+  return numbersApart([.../** @type {number[]} */ (others), value], 4)[others.length];
+}
+
 /** The unit of an incident's levels. @param {Finding} finding @returns {string} */
-function levelUnit({ kind, metric, evidence }) {
+export function levelUnit({ kind, metric, evidence }) {
   if (evidence.unit) return String(evidence.unit);
   const role = catalogueKind(kind)?.unit_role;
   return role ? metricUnit(role, metric) : "";

@@ -653,7 +653,8 @@
 /**
  * One run in the overview. Times are Unix seconds.
  * `note` is the beginning of the run's notes, `trend` its loss in up to 48 means over equal numbers of
- * steps. `values` has what was asked for as `columns`: settings, and statistics of metrics.
+ * steps. `values` has what was asked for as `columns`: settings, and statistics of metrics. `unjudged`: why
+ * nothing is known about the run's health, for people; null where its points are judged.
  * @typedef {{
  *   id: string,
  *   project: string,
@@ -669,6 +670,7 @@
  *   series: number,
  *   attempts: number,
  *   health: RunHealth,
+ *   unjudged: string | null,
  *   analyzed: boolean,
  *   open_incidents: number,
  *   worst: WorstIncident | null,

@@ -21,20 +21,47 @@ export function numeric(value) {
   return NaN;
 }
 
+const DIGITS = 4;
+const DIGITS_OF_SMALL = 3; // with an exponent
+
 /**
- * A number with `digits` significant digits: 2.307, 0.0412, 3.00e−4, 1,204,000.
- * @param {unknown} value @param {number} [digits]
+ * A number with as many significant digits as wanted: 2.307, 0.0412, 3.00e−4, 1,204,000.
+ * @param {unknown} value @param {number} [wanted]
  */
-export function number(value, digits = 4) {
+export function number(value, wanted) {
+  const digits = wanted ?? DIGITS;
   const x = numeric(value);
   if (Number.isNaN(x)) return "NaN";
   if (!Number.isFinite(x)) return x > 0 ? "∞" : `${MINUS}∞`;
-  const size = Math.abs(x);
-  if (size === 0) return "0";
-  if (size < 1e-3) return signed(x.toExponential(Math.min(digits, 3) - 1));
+  if (x === 0) return "0";
+  const size = Number(Math.abs(x).toPrecision(digits)); // 0.9996 has the decimals of 1.000
+  if (size < 1e-3) return signed(x.toExponential((wanted ?? DIGITS_OF_SMALL) - 1));
   if (size >= 1000 && (size >= 10 ** (digits - 1) || Number.isInteger(x))) return signed(grouped.format(x));
   const decimals = Math.max(0, digits - 1 - Math.floor(Math.log10(size)));
-  return signed(x.toFixed(Math.min(decimals, 6)));
+  const places = Math.min(decimals, Math.max(6, digits));
+  const style = { minimumFractionDigits: places, maximumFractionDigits: places };
+  return signed(size >= 1000 ? x.toLocaleString("en-US", style) : x.toFixed(places));
+}
+
+const MOST_DIGITS = 12;
+
+/**
+ * Numbers that are compared, each with as many significant digits as it takes to see that it differs from the one
+ * before: 0.123457 and 0.123461.
+ * @param {number[]} values @param {number} [digits] the fewest
+ */
+export function numbersApart(values, digits = 3) {
+  const needed = values.slice(1).map((value, i) => digitsApart(values[i], value));
+  const most = Math.min(MOST_DIGITS, Math.max(digits, ...needed));
+  return values.map((value) => number(value, most));
+}
+
+/** The significant digits in which two numbers differ by more than a rounding. @param {number} first @param {number} second */
+function digitsApart(first, second) {
+  const difference = Math.abs(second - first);
+  if (!(difference > 0) || !Number.isFinite(difference)) return 0;
+  const size = Math.max(Math.abs(first), Math.abs(second));
+  return Math.floor(Math.log10(size)) - Math.floor(Math.log10(difference / 2)) + 1;
 }
 
 /** @param {string} text */

@@ -1,7 +1,7 @@
 // @ts-check
 /** What a page shows without content: loading, empty, error. */
 
-import { copyLine, h, link } from "./dom.js";
+import { copyBlock, copyLine, h, link } from "./dom.js";
 import { icon } from "./icons.js";
 
 /** Grey lines in place of text that is loading. */
@@ -29,6 +29,22 @@ export function empty(title, text, command = null, ...more) {
     command && copyLine(command),
     ...more,
   );
+}
+
+/** How points are sent to a run, as examples to copy. @param {string} project @param {string} run */
+export function sendingExamples(project, run) {
+  const [projectText, runText] = [project, run].map((name) => JSON.stringify(name));
+  const body = JSON.stringify({ project, run }).slice(0, -1).replaceAll("'", "'\\''");
+  return [
+    h("p", { class: "quiet" }, "Log from Python:"),
+    copyBlock(
+      `import holter\n\nrun = holter.init(project=${projectText}, run=${runText})\nfor step in range(100):\n    run.log({"loss": 2.0 / (1 + step)}, step=step)\nrun.finish()`,
+    ),
+    h("p", { class: "quiet" }, "Or send points over HTTP:"),
+    copyBlock(
+      `curl ${location.origin}/api/v1/ingest \\\n  -H 'content-type: application/json' \\\n  -d '${body},\n       "columns": {"step": [1, 2, 3], "loss": [2.3, 2.2, 2.1]}}'`,
+    ),
+  ];
 }
 
 /** An error with a way to continue. @param {Error & { status?: number }} error @param {() => void} retry */

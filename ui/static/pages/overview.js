@@ -2,10 +2,10 @@
 /** The overview: all runs, what runs and needs attention first; found by a filter, compared, tagged, saved as views. */
 
 import { severityMark } from "../lib/badges.js";
-import { copyBlock, h, isReadOnly, refill } from "../lib/dom.js";
+import { h, isReadOnly, refill } from "../lib/dom.js";
 import * as keys from "../lib/keyboard.js";
 import { listen, throttled } from "../lib/live.js";
-import { empty } from "../lib/placeholders.js";
+import { empty, sendingExamples } from "../lib/placeholders.js";
 import { go } from "../lib/router.js";
 import { savedViews } from "../lib/runs_api.js";
 import { defaultColumns, isValue } from "../runs/columns.js";
@@ -294,13 +294,6 @@ function noRunsYet() {
     "No runs yet",
     "Watch a folder of logs (TensorBoard, W&B, CSV, JSON Lines, console output). Its runs appear here automatically:",
     "holter watch ./runs",
-    h("p", { class: "quiet" }, "Or log from Python:"),
-    copyBlock(
-      `import holter\n\nrun = holter.init(project="llm", run="my-first-run")\nfor step in range(100):\n    run.log({"loss": 2.0 / (1 + step)}, step=step)\nrun.finish()`,
-    ),
-    h("p", { class: "quiet" }, "Or send points over HTTP:"),
-    copyBlock(
-      `curl -X POST ${location.origin}/api/v1/ingest -H 'content-type: application/json' \\\n  -d '{"run": "my-first-run", "columns": {"step": [1, 2, 3], "loss": [2.3, 2.2, 2.1]}}'`,
-    ),
+    ...sendingExamples("llm", "my-first-run"),
   );
 }

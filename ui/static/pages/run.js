@@ -12,7 +12,7 @@ import { h, refill } from "../lib/dom.js";
 import { listen, throttled } from "../lib/live.js";
 import { whenNear } from "../lib/near_view.js";
 import { addSource } from "../lib/palette.js";
-import { empty } from "../lib/placeholders.js";
+import { empty, sendingExamples } from "../lib/placeholders.js";
 import * as prefs from "../lib/preferences.js";
 import { bindKeys, createActions, stepsAround } from "../run/actions.js";
 import { createChartArea } from "../run/chart_area.js";
@@ -168,7 +168,12 @@ function createParts(state, allCharts, context) {
   const emptyPage = h(
     "div",
     {},
-    empty("No points yet", "The page updates when the first points arrive."),
+    empty(
+      "No points yet",
+      "Nothing is known about this run before its first points; the page updates when they arrive.",
+      null,
+      ...sendingExamples(state.run.project, state.run.name),
+    ),
     emptyContainer,
   );
 

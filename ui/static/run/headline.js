@@ -34,11 +34,12 @@ export function createHeadline({ onPick, onDiagnostics, onDescription }) {
   /** @param {RunDetail} run */
   function show(run) {
     redraw = () => show(run);
-    const { name: text, project, health: worst, open_incidents: open } = run;
-    const content = JSON.stringify([text, project, worst, open]);
+    const { name: text, project, health: worst, open_incidents: open, unjudged } = run;
+    const content = JSON.stringify([text, project, worst, open, unjudged]);
     if (content !== drawnName) refill(name, title(run), health(run), diagnosticsButton);
     drawnName = content;
     description.show(run);
+    for (const part of [strip.element, legendOfStrip, tiles]) part.hidden = run.points === 0 && !run.damaged;
     refill(tiles, summaryTiles(run, throughput));
     timeBreakdown.show(run.spent);
   }
@@ -79,8 +80,9 @@ function title({ name, project }) {
 }
 
 /** @param {RunDetail} run */
-function health({ health: worst, open_incidents: open }) {
-  return severityMark(worst, worst === "ok" ? "Healthy" : count(open, "open incident"));
+function health({ health: worst, open_incidents: open, unjudged }) {
+  if (worst !== "ok") return severityMark(worst, count(open, "open incident"));
+  return unjudged ? severityMark("unknown", unjudged) : severityMark("ok");
 }
 
 /** @typedef {import("../lib/api_types.js").TimeSplit} TimeSplit */

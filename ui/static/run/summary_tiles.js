@@ -31,6 +31,9 @@ export function trendText(trend) {
   return `${slope < 0 ? "↓" : "↑"} ${number(Math.abs(slope), 2)} per 1,000 steps`;
 }
 
+/** The name of a loss, with its metric unless that is plainly the loss: a component is not the total. Pure. @param {string} metric */
+export const lossName = (metric) => (/(^|\/)loss$/i.test(metric) ? "Loss" : `Loss: ${metric}`);
+
 /** The next round number of steps. Pure. @param {number} step */
 export function nextRoundStep(step) {
   const size = 10 ** Math.max(3, Math.floor(Math.log10(Math.max(1, step))));
@@ -75,7 +78,7 @@ export function summaryTiles(run, throughput) {
   if (latest.loss)
     tiles.push(
       tile(
-        "Loss",
+        lossName(latest.loss.metric),
         number(latest.loss.value),
         trendText(run.loss_trend),
         lossTitle(run, latest.loss),

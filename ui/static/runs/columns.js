@@ -24,20 +24,20 @@ export const lastUpdate = (run) => run.last_time ?? run.updated_at;
 
 /** @type {Column[]} */
 const BUILT_IN = [
-  { key: "name", title: "Run", width: "minmax(10rem, 1.5fr)", sort: "name", cell: nameCell },
+  { key: "name", title: "Run", width: "minmax(10rem, 1.4fr)", sort: "name", cell: nameCell },
   {
     key: "project",
     title: "Project",
-    width: "minmax(6rem, 0.9fr)",
+    width: "minmax(6rem, 0.7fr)",
     sort: "project",
     cell: (run) => h("span", { class: "cell-text quiet", title: run.project }, run.project),
   },
   { key: "state", title: "State", width: "6rem", sort: "state", cell: (run) => stateMark(run.state) },
-  { key: "problem", title: "Problem", width: "minmax(8.5rem, 1.5fr)", sort: "health", descends: true, cell: problemCell },
+  { key: "problem", title: "Problem", width: "minmax(8.5rem, 2fr)", sort: "health", descends: true, cell: problemCell },
   {
     key: "history",
     title: "History",
-    width: "minmax(5rem, 1.3fr)",
+    width: "minmax(5rem, 1.1fr)",
     isPicture: true,
     cell: (run) => drawStrip(run.strip, [170, 22]),
   },
@@ -167,16 +167,17 @@ const tagList = (tags) =>
 function problemCell(run) {
   if (run.damaged)
     return h("span", { class: "cell-text", title: run.damaged }, `${run.damaged}. `, h("code", {}, "holter db check"), " lists all damage.");
+  if (!run.worst && run.unjudged)
+    return h("span", { class: "cell-text quiet", title: run.unjudged }, run.unjudged);
   if (!run.worst) return null;
   const { id, kind, metric, summary } = run.worst;
   const more = run.open_incidents > 1 && h("span", { class: "quiet" }, ` +${run.open_incidents - 1}`);
   const title = `${summary}${run.open_incidents > 1 ? ` (and ${count(run.open_incidents - 1, "more", "more")})` : ""}`;
   return h(
     "span",
-    { class: "cell-text" },
+    { class: "problem" },
     link(`/incidents/${id}`, { class: "problem-link", title }, incidentTitle({ kind, metric, state: "open", classified_step: 0 })),
-    ` at ${stepText(run.worst.start_step)}`,
-    more,
+    h("span", { class: "problem-more" }, ` at ${stepText(run.worst.start_step)}`, more),
   );
 }
 
