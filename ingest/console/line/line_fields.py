@@ -16,7 +16,7 @@ from holter.ingest.console.line.names_around import ends_name_around, name_aroun
 from holter.ingest.console.line.names_behind import names_behind
 from holter.ingest.console.line.no_values import FILE_BEHIND, is_no_value
 from holter.ingest.console.line.number_field import NumberField
-from holter.ingest.console.line.number_lists import listed_names
+from holter.ingest.console.line.number_lists import is_pair_of_losses, listed_names
 from holter.ingest.console.line.number_names import MAX_NAME, NumberName, counts, name_before, phrase_before
 from holter.ingest.console.line.parts_of_losses import begin_of_losses, with_losses
 from holter.ingest.console.text.values import SCALES
@@ -290,7 +290,7 @@ class _FieldReader:
             return -1, False
         if texts[index] == "/" or (texts[total + 1] == "/" and total + 1 < self._count):
             return -1, False  # `means: 0.5/0.4/0.3`
-        if name.endswith("))") or index in self._listed:
+        if name.endswith("))") or index in self._listed or is_pair_of_losses(texts, index):
             return -1, False  # `D(G(z)): 0.5 / 0.4`, before and after
         two = TWO_COUNTERS.search(text)
         if two is not None and two[3] and texts[total + 1].startswith(","):

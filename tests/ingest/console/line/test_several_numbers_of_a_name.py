@@ -368,3 +368,23 @@ def test_keys_of_dictionaries_are_names_as_they_are(tmp_path: Path) -> None:
     )
     names = ("Dice, class 1", "Dice, class 2", "lr", "lr 2")
     assert steps_of(read_log(tmp_path, text)) == {name: [*N] for name in names}
+
+
+SIGNS_BETWEEN = (
+    "Epoch {n} loss: 0.{n} | 0.{n}5\n",
+    "Epoch {n} loss: 0.{n}/0.{n}5, lr: 0.1\n",
+    "Epoch {n} | loss 0.{n} / 0.{n}5 | lr 0.1\n",
+    "Epoch {n} loss = 1{n}.5% / 2{n}.5%\n",
+    "Epoch {n} loss = 1{n}.5%, 2{n}.5%\n",
+)
+
+
+@pytest.mark.parametrize("line", SIGNS_BETWEEN)
+def test_two_losses_at_one_name_may_have_any_sign_between_them(line: str, tmp_path: Path) -> None:
+    steps = steps_of(read_log(tmp_path, "".join(line.format(n=n) for n in N)))
+    assert steps == dict.fromkeys(("loss", "loss 2", *(["lr"] if "lr" in line else [])), [*N])
+
+
+def test_names_with_commas_in_brackets_are_those_of_numbers_with_a_slash(tmp_path: Path) -> None:
+    text = "".join(f"Epoch {n} loss (train, val): 0.{n} / 0.{n}5\n" for n in N)
+    assert steps_of(read_log(tmp_path, text)) == {"loss/train": [*N], "loss/val": [*N]}
