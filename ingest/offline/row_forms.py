@@ -48,6 +48,13 @@ _BETWEEN_BARS = re.compile(r"[ \t]{0,80}\|[ \t]{0,80}")
 _BETWEEN_SIGNS = re.compile(r"[ \t]{1,8}[/-][ \t]{1,8}")
 _BETWEEN_NAMES = (_BETWEEN_BARS, _BETWEEN_COLUMNS, _BETWEEN_SIGNS)
 """What may be between names, where it is not what is between the numbers below them."""
+_COUNT_OF_ROW = re.compile(
+    r"[ \t]{0,20}(?:([A-Za-z]\w{0,20})[ \t]?[:=#-]?[ \t]{0,8}|[\[(][ \t]{0,8})"
+    r"\d{1,9}(?: ?/ ?\d{1,9})?[ \t]?[\])]?[:;,|>-]{0,2}(?:[ \t]{1,20}|(?<=[|,]))(?:[|>-]{1,2}[ \t]{1,20})?"
+    r"|[ \t]{0,20}\d{1,9}[ \t]?(?::|->?)[ \t]{1,20}"
+)
+"""The count that a row begins with, and what is around it: `Epoch 3: `, `[3] `, `step=10 | `."""
+_COUNT_OF_NAMES = re.compile(r"[ \t]{0,20}[\[(#]?([A-Za-z]\w{0,20})[\])]?[ \t]?[:;,|>-]{0,2}[ \t]{1,20}")
 _BEFORE_LIST = re.compile(r"^[^\[\]:]{0,40}: ?(?=\[)")
 _AROUND = " \t|[]()"
 _NAME = re.compile(r"[^\d\s.,+-][^\n]{0,60}")
@@ -426,9 +433,25 @@ def _names_of_line(above: str, row: str, count: int) -> dict[int, str]:
 
     They are as many as the cells of the row, but for what both lines begin with, for a last column of
     remarks, which begins behind the row, and for a first one of what the row is of: data, or anything with a
-    name above. Words with nothing but blanks between are names if one is known.
+    name above. Words with nothing but blanks between are names if one is known. The count of a row may have a
+    word before it or a sign behind it: `Epoch 3: 0.5 0.4` below `epoch train_loss val_loss`.
     """
     above = _BEFORE_LIST.sub("", above, count=1)
+    counted, of_count = _COUNT_OF_ROW.match(row), _COUNT_OF_NAMES.match(above)
+    if counted is None:
+        return _names_of_cells(above, row, count)
+    behind = row[counted.end() :]
+    if of_count is not None and counts(of_count[1]):
+        is_same = of_count[1].lower() == (counted[1] or "").lower()
+        names = _names_of_cells(above[of_count.end() :], behind, count)
+        if names and (is_same or any(map(is_metric_name, names.values()))):
+            return {min(names) - 1: of_count[1], **names}
+    names = _names_of_cells(above, row, count) or _names_of_cells(above, behind, count)
+    return names if len(names) > 1 or any(map(is_metric_name, names.values())) else {}
+
+
+def _names_of_cells(above: str, row: str, count: int) -> dict[int, str]:
+    """The names of a line that are as many as the cells of a row."""
     for of_cells in (_BETWEEN_BARS,) if "|" in row else (_BETWEEN_COLUMNS, _BETWEEN_SIGNS, _SPACES):
         for of_names in (of_cells, *_BETWEEN_NAMES):
             names, cells = of_names.split(above.strip(_AROUND)), of_cells.split(row.strip(_AROUND))
@@ -454,13 +477,23 @@ def _may_name_row(cells: Sequence[str], names: Sequence[str]) -> bool:
 
 
 def _is_of_table(name: str) -> bool:
-    """Whether a word is the name of a column, and no word of a sentence: it counts or is a metric."""
-    return is_metric_name(name) or (bool(name.strip()) and counts(name))
+    """Whether a word is the name of a column, and no word of a sentence: it counts, is a metric or data."""
+    return is_metric_name(name) or (bool(name.strip()) and (counts(name) or _is_data(name)))
+
+
+def _is_data(name: str) -> bool:
+    return DATA_SPLIT.fullmatch(name) is not None
 
 
 def _names(form: _Form, above: Mapping[int, str]) -> list[str]:
     """The names of the numbers of a form; of those without one, the names above or their places."""
-    named = {field.index: field.name for field in number_fields(form.texts) if field.name}
+    printed = " ".join(form.texts)
+    named = {
+        field.index: field.name
+        for field in number_fields(form.texts)
+        # not what a number counts by its place alone: `Epoch 3 | 0.5 | 0.4` below names
+        if field.name and (field.index not in above or field.name in printed)
+    }
     names: list[str] = []
     for index, place in enumerate(_places(form)):
         alone = _NAME_ALONE.fullmatch(form.texts[index])

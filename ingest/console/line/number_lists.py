@@ -139,7 +139,7 @@ def listed_names(texts: tuple[str, ...]) -> dict[int, str]:
         between = {separator.strip() for separator in texts[index + 1 : index + len(names)]}
         behind = texts[index + len(names)].strip() if len(texts) > index + len(names) else None
         is_last = behind == "" and len(texts) == index + len(names) + 1
-        is_run = between in (signs, {""}) or (texts[index].endswith(_END_OF_BRACKETS) and between == {"/"})
+        is_run = between in (signs, {""}) or (between == {"/"} and text.endswith(_END_OF_BRACKETS))
         if is_run and behind is not None and (is_last or behind not in between):
             listed |= {index + offset: name for offset, name in enumerate(names)}
     return listed
@@ -280,9 +280,9 @@ def values_of_lists(texts: tuple[str, ...]) -> dict[int, int]:
 
     So does `acc: 50.5% 60.5%`, with commas, bars or slashes between them, too, and with commas it ends before
     the next name: `acc: 0.5, 0.6, loss: 2`. So do two losses with a slash between them, which are no share. A
-    sum is one with its terms: `train==[0.5=0.4 + 0.1]`. How far values vary is one with their mean, `5.1 ± 0.3`,
-    and so are numbers right behind a metric: `loss 0.5 0.6, acc 0.9`. Those of a line with nothing else but a
-    word for data are one: `Val 1.35 0.45`.
+    sum is one with its terms: `train==[0.5=0.4 + 0.1]`. How far values vary is one with their mean,
+    `5.1 ± 0.3`, and so are numbers right behind a metric: `loss 0.5 0.6, acc 0.9`. Those of a line with
+    nothing else but a word for data are one: `Val 1.35 0.45`.
     """
     firsts: dict[int, int] = {}
     index, count = 0, len(texts) - 1

@@ -382,7 +382,7 @@ SIGNS_BETWEEN = (
 @pytest.mark.parametrize("line", SIGNS_BETWEEN)
 def test_two_losses_at_one_name_may_have_any_sign_between_them(line: str, tmp_path: Path) -> None:
     steps = steps_of(read_log(tmp_path, "".join(line.format(n=n) for n in N)))
-    assert steps == dict.fromkeys(("loss", "loss 2", *(["lr"] if "lr" in line else [])), [*N])
+    assert steps == {name: [*N] for name in ("loss", "loss 2", *(["lr"] if "lr" in line else []))}
 
 
 def test_names_with_commas_in_brackets_are_those_of_numbers_with_a_slash(tmp_path: Path) -> None:
