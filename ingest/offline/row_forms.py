@@ -472,7 +472,7 @@ def _names_of_cells(above: str, row: str, count: int) -> dict[int, str]:
 def _may_name_row(cells: Sequence[str], names: Sequence[str]) -> bool:
     """Whether the first cell is what its row is of: data, or anything where the next column counts."""
     if len(names) == len(cells) > 1:
-        return bool(_data_of(cells[:1])) or counts(names[1])
+        return bool(_data_of(cells[:1])) or (bool(names[1].strip()) and counts(names[1]))
     return len(names) == len(cells) - 1 and bool(_data_of(cells[:1]))
 
 

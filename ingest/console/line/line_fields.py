@@ -105,6 +105,8 @@ _NAME_AFTER = re.compile(
 """A name behind its number: `ended with 0.69 loss.`."""
 _SHARE_BEHIND = re.compile(r" ?% ([A-Z]{2,5})(?=\s{0,8}(?:[|,;)]|$))")
 """A name in capitals behind a per cent: `34.2% MFU`."""
+_CORRECT_BEHIND = re.compile(r" (?:are |were )?correct(?:ly classified)?(?=\s{0,4}(?:[.,;)]|$))")
+"""What is behind how many of all were right."""
 _SHARE_IN_PERCENT = re.compile(r" ?%(?!\|)")
 """What is behind a share, and no bar."""
 _ENDS_PHRASE = re.compile(r" ?%?(?:[.,;!)]|\s*$| and )")
@@ -227,6 +229,8 @@ class _FieldReader:
             named = NumberName("", False, "")
         elif total >= 0 and after == " correct (":  # `Got 396 / 1000 correct (39.60)`
             named = NumberName("accuracy", True, text)
+        elif total >= 0 and not named.name and _CORRECT_BEHIND.match(after) is not None:
+            named = NumberName("correct", True, text)  # `44/100 correct`
         if text == "-":
             named = self._of_range
         self._of_range = named if named.name and counts(named.name) else NumberName("", False, "")

@@ -45,7 +45,7 @@ _METRICS = (
     "recall",
     "precision",
 )
-_GLUED_METRICS = "|".join(rf"(?<=[\s,;(|][{word[0]}{word[0].upper()}]{word[1:]})" for word in _METRICS)
+_GLUED_METRICS = "|".join(rf"(?<=[\s,;(|\d][{word[0]}{word[0].upper()}]{word[1:]})" for word in _METRICS)
 """What is measured, right before its number: `loss2.5 perplexity90.5`."""
 _GLUED_RATE = r"(?<=\s[lL][rR])"
 """A rate right before its number, between blanks: `lr0.0099  loss 0.5`, no part of a name as `_lr0.01`."""

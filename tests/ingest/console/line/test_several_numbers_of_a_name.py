@@ -388,3 +388,18 @@ def test_two_losses_at_one_name_may_have_any_sign_between_them(line: str, tmp_pa
 def test_names_with_commas_in_brackets_are_those_of_numbers_with_a_slash(tmp_path: Path) -> None:
     text = "".join(f"Epoch {n} loss (train, val): 0.{n} / 0.{n}5\n" for n in N)
     assert steps_of(read_log(tmp_path, text)) == {"loss/train": [*N], "loss/val": [*N]}
+
+
+CORRECT = (
+    "Epoch {n} loss 0.{n} correct {n}1/100\n",
+    "Epoch {n}: {n}1/100 correct, loss 0.{n}\n",
+    "Epoch {n}\nloss 0.{n}\ncorrect: {n}1 out of 100\n",
+)
+
+
+@pytest.mark.parametrize("line", CORRECT)
+def test_how_many_of_all_were_correct_is_a_metric(line: str, tmp_path: Path) -> None:
+    run = read_log(tmp_path, "".join(line.format(n=n) for n in N))
+    assert steps_of(run) == {"loss": [*N], "correct": [*N]}
+    [counts] = [series for key, series in run.data.series.items() if key.metric == "correct"]
+    assert counts.value.tolist() == [11, 21, 31]
