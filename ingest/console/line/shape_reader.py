@@ -39,6 +39,7 @@ from holter.ingest.console.line.line_counters import (
     is_epoch_before_batch,
     is_lone_batch,
     is_lone_step,
+    is_percent_ahead,
     stage_of,
     states_amount,
 )
@@ -310,6 +311,8 @@ class ShapeReader:
         if counter is None and self._is_framed and not self._counters and field.name:
             counter = counter_of(replace(field, name=field.name.split()[-1]), [])
         if counter is None and (heads_list(field, self._texts) or self._is_before_measured_epoch(field)):
+            return Counter.STEP
+        if counter is None and is_percent_ahead(field, self._counters, self._texts):
             return Counter.STEP
         if counter is None and is_epoch_before_batch(field, self._texts):
             return Counter.EPOCH

@@ -370,3 +370,8 @@ def test_numbers_of_outcomes_are_no_settings(name: str, tmp_path: Path) -> None:
 def test_numbers_of_other_things_are_settings(tmp_path: Path) -> None:
     text = "".join(f"Epoch {n}\nLoss: 0.{n}\nNumber of workers: {3 * n}\n" for n in range(1, 7))
     assert steps_of(read_log(tmp_path, text)) == {"Loss": [*range(1, 7)]}
+
+
+def test_an_epoch_before_a_colon_is_no_time(tmp_path: Path) -> None:
+    text = "".join(f"Epoch {n}:20 Loss: 0.{n}\n" for n in range(1, 7))
+    assert steps_of(read_log(tmp_path, text)) == {"Loss": [*range(1, 7)]}
