@@ -351,7 +351,7 @@ def _are_of_other_data(one: Texts, other: Texts) -> bool:
 
 def _side_by_side(tables: Sequence[_Table]) -> Cells:
     """One table of all rows, in the order of their lines."""
-    names = _unique_names(tables) if len(tables) > 1 else [tables[0].names]
+    names = _unique_names(tables) if len(tables) > 1 else [_names_with_data(tables[0])]
     header = dict.fromkeys(name for each in names for name in each.values())
     rows = sorted(
         (place, step, {name: row[index].replace(",", "") for index, name in named.items()})
@@ -363,6 +363,13 @@ def _side_by_side(tables: Sequence[_Table]) -> Cells:
         ["step", *header],
         *([str(step), *(cells.get(name, "") for name in header)] for _, step, cells in rows),
     ]
+
+
+def _names_with_data(table: _Table) -> Mapping[int, str]:
+    """The names of the numbers of the only table, with the data of the evaluation that it is of."""
+    if not is_of_evaluation(table.data):
+        return table.names
+    return {index: f"{table.data}/{name}" for index, name in table.names.items()}
 
 
 def _unique_names(tables: Sequence[_Table]) -> list[dict[int, str]]:
@@ -498,10 +505,17 @@ def _names(form: _Form, above: Mapping[int, str]) -> list[str]:
     for index, place in enumerate(_places(form)):
         alone = _NAME_ALONE.fullmatch(form.texts[index])
         name = named.get(index) or (alone[1] if alone is not None else "")
-        name = name or above.get(index, f"column {place}")
+        name = name or _name_of_mean(form.texts, index, named) or above.get(index, f"column {place}")
         name = name.replace(",", " ")
         names.append(name if name not in names else f"{name} {index + 1}")
     return names
+
+
+def _name_of_mean(texts: Texts, index: int, named: Mapping[int, str]) -> str:
+    """The name of a number in brackets behind a metric, the mean of it so far: `Loss 0.69 (0.61)`."""
+    is_mean = index > 0 and texts[index].strip() == "(" and texts[index + 1].startswith(")")
+    name = named.get(index - 1, "")
+    return f"{name}/mean" if is_mean and name and not counts(name) else ""
 
 
 def _places(form: _Form) -> list[int]:

@@ -418,3 +418,10 @@ def test_per_cents_that_begin_anew_behind_a_hundred_are_of_the_next_epoch(line: 
 def test_rows_that_begin_anew_beside_a_per_cent_are_of_another_launch(tmp_path: Path) -> None:
     text = "".join(f"{n} loss: 0.{n}5 hits 5{k}%\n" for k in range(3) for n in range(25, 101, 25))
     assert read_log(tmp_path, text).attempts == 3
+
+
+def test_an_evaluation_alone_has_its_data_and_the_means_in_brackets(tmp_path: Path) -> None:
+    text = "".join(f"Test: [{10 * n}/90]\tLoss 0.{n}1 (0.{n}2)\tAcc@1 5{n}.5 (6{n}.5)\n" for n in range(9))
+    names = ("Loss", "Loss/mean", "Acc@1", "Acc@1/mean")
+    steps = [*range(0, 90, 10)]
+    assert steps_of(read_log(tmp_path, text)) == {f"test/{name}": steps for name in names}
