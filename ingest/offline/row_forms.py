@@ -21,6 +21,7 @@ from holter.ingest.console.line.data_names import is_of_evaluation
 from holter.ingest.console.line.line_fields import number_fields
 from holter.ingest.console.line.line_tokens import split_numbers
 from holter.ingest.console.line.line_words import DATA_SPLIT
+from holter.ingest.console.line.names_ahead import NAME_AHEAD
 from holter.ingest.console.line.number_field import NumberField
 from holter.ingest.console.line.number_names import counts
 from holter.ingest.metric_names import is_metric_name
@@ -55,6 +56,8 @@ _COUNT_OF_ROW = re.compile(
 )
 """The count that a row begins with, and what is around it: `Epoch 3: `, `[3] `, `step=10 | `."""
 _COUNT_OF_NAMES = re.compile(r"[ \t]{0,20}[\[(#]?([A-Za-z]\w{0,20})[\])]?[ \t]?[:;,|>-]{0,2}[ \t]{1,20}")
+_SIGN = re.compile(r" ?(?:[:=]|is|->|=>) {0,8}")
+"""What is between a count and the value of the name before it."""
 _BEFORE_LIST = re.compile(r"^[^\[\]:]{0,40}: ?(?=\[)")
 _AROUND = " \t|[]()"
 _NAME = re.compile(r"[^\d\s.,+-][^\n]{0,60}")
@@ -498,17 +501,24 @@ def _names(form: _Form, above: Mapping[int, str]) -> list[str]:
     named = {
         field.index: field.name
         for field in number_fields(form.texts)
-        # not what a number counts by its place alone: `Epoch 3 | 0.5 | 0.4` below names
-        if field.name and (field.index not in above or field.name in printed)
+        # not what a number counts by its place alone: `Epoch 3 | 0.5 | 0.4`
+        if field.name and (field.name in printed or not (field.index in above or counts(field.name)))
     }
     names: list[str] = []
     for index, place in enumerate(_places(form)):
         alone = _NAME_ALONE.fullmatch(form.texts[index])
-        name = named.get(index) or (alone[1] if alone is not None else "")
+        name = _name_before_count(form.texts, index) or named.get(index) or (alone[1] if alone else "")
         name = name or _name_of_mean(form.texts, index, named) or above.get(index, f"column {place}")
         name = name.replace(",", " ")
         names.append(name if name not in names else f"{name} {index + 1}")
     return names
+
+
+def _name_before_count(texts: Texts, index: int) -> str:
+    """The metric before what a row counts, if its value is right behind that: `Loss at 10: 0.5`."""
+    ahead = NAME_AHEAD.search(texts[0]) if index == 1 and _SIGN.fullmatch(texts[1]) is not None else None
+    is_next = ahead is not None and ahead.end() == len(texts[0])
+    return ahead[1] if ahead is not None and is_next and is_metric_name(ahead[1]) else ""
 
 
 def _name_of_mean(texts: Texts, index: int, named: Mapping[int, str]) -> str:

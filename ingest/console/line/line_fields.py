@@ -64,9 +64,11 @@ _NESTED_KEY = re.compile(r"['\"]([\w. -]{1,60})['\"] ?: ?\{|\}")
 """A dictionary within one begins or ends: `{'daily': {'loss': 0.5}}`."""
 _MEASURED = re.compile(
     r"(?:^|[^\w./@% -]) {0,4}([A-Za-z][\w./@%-]{0,30}(?: [\w./@%-]{1,20}){0,2})"
-    r" {0,4}(?:→|->|=>|:|\||-) {0,4}$"
+    r" {0,4}(?:→|->|=>|:|\||[-\u2013\u2014]) {0,4}$"
 )
 """A metric before the names of data: `Accuracy -> Train: 0.9, Val: 0.8`."""
+_AVERAGES = frozenset({"macro", "micro", "weighted"})
+"""How a metric is averaged over classes, named behind it as data are: `F1 - macro: 0.6 | micro: 0.7`."""
 _PARTED = re.compile(r"(?:^|[^\w./@% -]) {0,4}([A-Za-z][\w./@%-]{0,30}(?: [\w./@%-]{1,20}){0,2}): {0,4}$")
 """A metric before the names of its parts: `dice: LV 0.8 RV 0.7`."""
 _NO_WHOLE = re.compile(r"(?i)(?:errors?|return(?:ed|s)?|objective|losses|scores|rewards)$")
@@ -292,7 +294,8 @@ class _FieldReader:
             return -1, False
         if texts[total].strip() not in _OF and not (name and counts(name) and _is_in_bars(texts, index)):
             return -1, False
-        if texts[index] == "/" or (texts[total + 1] == "/" and total + 1 < self._count):
+        others = (texts[index], texts[total + 1] if total + 1 < self._count else "")
+        if "/" in others or (texts[total] == " / " and " / " in others):
             return -1, False  # `means: 0.5/0.4/0.3`
         if name.endswith("))") or index in self._listed or is_pair_of_losses(texts, index):
             return -1, False  # `D(G(z)): 0.5 / 0.4`, before and after
@@ -308,7 +311,7 @@ class _FieldReader:
             return named
         if _AT_EPOCH.match(after) is not None and DATA_SPLIT.fullmatch(name):
             name, marked = f"{name} step", True  # `train: 12 @ epoch: 3`
-        if DATA_SPLIT.fullmatch(name):
+        if DATA_SPLIT.fullmatch(name) or name.lower() in _AVERAGES:
             if (of := _MEASURED.search(before)) is not None and is_metric_name(of[1]):
                 self._measured = of[1]
             name = f"{self._measured}/{name}" if self._measured else name

@@ -403,3 +403,15 @@ def test_how_many_of_all_were_correct_is_a_metric(line: str, tmp_path: Path) -> 
     assert steps_of(run) == {"loss": [*N], "correct": [*N]}
     [counts] = [series for key, series in run.data.series.items() if key.metric == "correct"]
     assert counts.value.tolist() == [11, 21, 31]
+
+
+@pytest.mark.parametrize("sign", [":", " -", " \N{EM DASH}", " \N{EN DASH}"])
+def test_averages_behind_a_metric_have_its_name(sign: str, tmp_path: Path) -> None:
+    text = "".join(f"Epoch {n} loss 2.{n}\nROC AUC{sign} macro: 0.{n} | micro: 0.{n}5\n" for n in N)
+    steps = steps_of(read_log(tmp_path, text))
+    assert steps == {name: [*N] for name in ("loss", "ROC AUC/macro", "ROC AUC/micro")}
+
+
+def test_three_numbers_with_slashes_between_blanks_are_a_list(tmp_path: Path) -> None:
+    text = "".join(f"Epoch {n}: loss = 0.{n} / 0.{n}5 / 0.{n}7\n" for n in N)
+    assert steps_of(read_log(tmp_path, text)) == {name: [*N] for name in ("loss", "loss 2", "loss 3")}
