@@ -46,11 +46,11 @@ MOST_RESUMED = 2
 LONG_TABLE = 32
 """Rows, on average, of a table that is no one of results."""
 _COUNTED_NAME = re.compile(
-    r"\s*(?P<name>[A-Za-z][\w./-]{0,40}(?: [A-Za-z][\w./-]{0,40}){0,3})"
+    r"\s*(?P<name>[A-Za-z][\w./-]{0,40}(?: [A-Za-z][\w./-]{0,40}){0,3}?)(?: (?:at|after|in|on|for))?"
     r"(?: ?[\[(](?P<in_brackets>\d{1,9})[\])]|(?: ?[@#]| )(?P<bare>\d{1,9}))"
     r"(?: ?[:=]| ?[-=]>| is) ?(?P<value>[-+]?[\d.]{1,30}(?:[eE][-+]?\d{1,3})?)%?\s*"
 )
-"""A name, what it counts, and a number: `loss [3]: 2.5`, `score(29): 3`, `loss 3 -> 2.5`."""
+"""A name, what it counts, and a number: `loss [3]: 2.5`, `score(29): 3`, `loss 3 -> 2.5`, `Loss at 3: 2`."""
 _LEAST_OF_LINES = 0.9
 """Of the lines of a text that are such ones."""
 _GLUED_COUNT = re.compile(r"[ \t]{0,8}\[?([A-Za-z]{1,12}) {0,8}(\d{1,9})(?=[ \t:,|\]])")

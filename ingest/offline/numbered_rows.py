@@ -61,6 +61,11 @@ _PLACES = re.compile(r"[\[(][ \t]{0,8}\d{1,12}[ \t]{0,8},[ \t]{0,8}\d{1,12}[ \t]
 """Whole numbers alone in brackets: an epoch and its batch, `(3, 40)`."""
 _BAR = re.compile(r"[^|]{0,80}\d%\|[^|]{0,200}\| *\d{1,9}/\d{1,9} \[[^\]]{0,80}\]")
 """A progress bar, to which the text behind it may be glued."""
+_COMPLETE_BAR = re.compile(
+    r"[ \t]{0,8}(?:(\d{1,9})/\1 )?(?:\[[=>#.-]{3,200}\]|\u2501{3,200}) {0,20}"
+    r"(?:-? ?\d{1,6}m?s(?: \d{1,6}[mun\u03bc]?s/\w{1,10})? ?-? )?(?:- )?(?=[A-Za-z])"
+)
+"""A bar of Keras or one like it that is complete, as of an evaluation, which has no epoch above it."""
 
 
 class NumberedRows(WholeFile):
@@ -81,7 +86,7 @@ class NumberedRows(WholeFile):
             yield batch_from_rows(rows)
             return
         text = separate_records(text) or text
-        lines = [_BAR.sub("", line, count=1) if "%|" in line else line for line in text.splitlines()]
+        lines = [*map(_without_bar, text.splitlines())]
         lines = with_plain_numbers(without_texts(separate_rows(separate_names(without_arrays(lines)))))
         lines = _unwrapped(with_numbers_behind(lines))
         table = encoded(table_of_counted_names(lines)) or numbered_table(lines, path.stem)
@@ -103,6 +108,14 @@ class NumberedRows(WholeFile):
                 yield from self.read_lines(path, results)
             return
         yield from self.read_lines(path, numbered or numbered_sentences(lines))
+
+
+def _without_bar(line: str) -> str:
+    """The line without the progress bar that it begins with."""
+    if "%|" in line:
+        return _BAR.sub("", line, count=1)
+    complete = _COMPLETE_BAR.match(line)
+    return line if complete is None else line[complete.end() :]
 
 
 def _named_after(name: str, table: Cells) -> Cells:

@@ -21,6 +21,7 @@ from holter.ingest.console.line.data_names import is_of_evaluation
 from holter.ingest.console.line.line_fields import number_fields
 from holter.ingest.console.line.line_tokens import split_numbers
 from holter.ingest.console.line.line_words import DATA_SPLIT
+from holter.ingest.console.line.names_ahead import NAME_AHEAD
 from holter.ingest.console.line.number_field import NumberField
 from holter.ingest.console.line.number_names import counts
 from holter.ingest.metric_names import is_metric_name
@@ -48,6 +49,15 @@ _BETWEEN_BARS = re.compile(r"[ \t]{0,80}\|[ \t]{0,80}")
 _BETWEEN_SIGNS = re.compile(r"[ \t]{1,8}[/-][ \t]{1,8}")
 _BETWEEN_NAMES = (_BETWEEN_BARS, _BETWEEN_COLUMNS, _BETWEEN_SIGNS)
 """What may be between names, where it is not what is between the numbers below them."""
+_COUNT_OF_ROW = re.compile(
+    r"[ \t]{0,20}(?:([A-Za-z]\w{0,20})[ \t]?[:=#-]?[ \t]{0,8}|[\[(][ \t]{0,8})"
+    r"\d{1,9}(?: ?/ ?\d{1,9})?[ \t]?[\])]?[:;,|>-]{0,2}(?:[ \t]{1,20}|(?<=[|,]))(?:[|>-]{1,2}[ \t]{1,20})?"
+    r"|[ \t]{0,20}\d{1,9}[ \t]?(?::|->?)[ \t]{1,20}"
+)
+"""The count that a row begins with, and what is around it: `Epoch 3: `, `[3] `, `step=10 | `."""
+_COUNT_OF_NAMES = re.compile(r"[ \t]{0,20}[\[(#]?([A-Za-z]\w{0,20})[\])]?[ \t]?[:;,|>-]{0,2}[ \t]{1,20}")
+_SIGN = re.compile(r" ?(?:[:=]|is|->|=>) {0,8}")
+"""What is between a count and the value of the name before it."""
 _BEFORE_LIST = re.compile(r"^[^\[\]:]{0,40}: ?(?=\[)")
 _AROUND = " \t|[]()"
 _NAME = re.compile(r"[^\d\s.,+-][^\n]{0,60}")
@@ -344,7 +354,7 @@ def _are_of_other_data(one: Texts, other: Texts) -> bool:
 
 def _side_by_side(tables: Sequence[_Table]) -> Cells:
     """One table of all rows, in the order of their lines."""
-    names = _unique_names(tables) if len(tables) > 1 else [tables[0].names]
+    names = _unique_names(tables) if len(tables) > 1 else [_names_with_data(tables[0])]
     header = dict.fromkeys(name for each in names for name in each.values())
     rows = sorted(
         (place, step, {name: row[index].replace(",", "") for index, name in named.items()})
@@ -356,6 +366,13 @@ def _side_by_side(tables: Sequence[_Table]) -> Cells:
         ["step", *header],
         *([str(step), *(cells.get(name, "") for name in header)] for _, step, cells in rows),
     ]
+
+
+def _names_with_data(table: _Table) -> Mapping[int, str]:
+    """The names of the numbers of the only table, with the data of the evaluation that it is of."""
+    if not is_of_evaluation(table.data):
+        return table.names
+    return {index: f"{table.data}/{name}" for index, name in table.names.items()}
 
 
 def _unique_names(tables: Sequence[_Table]) -> list[dict[int, str]]:
@@ -426,9 +443,25 @@ def _names_of_line(above: str, row: str, count: int) -> dict[int, str]:
 
     They are as many as the cells of the row, but for what both lines begin with, for a last column of
     remarks, which begins behind the row, and for a first one of what the row is of: data, or anything with a
-    name above. Words with nothing but blanks between are names if one is known.
+    name above. Words with nothing but blanks between are names if one is known. The count of a row may have a
+    word before it or a sign behind it: `Epoch 3: 0.5 0.4` below `epoch train_loss val_loss`.
     """
     above = _BEFORE_LIST.sub("", above, count=1)
+    counted, of_count = _COUNT_OF_ROW.match(row), _COUNT_OF_NAMES.match(above)
+    if counted is None:
+        return _names_of_cells(above, row, count)
+    behind = row[counted.end() :]
+    if of_count is not None and counts(of_count[1]):
+        is_same = of_count[1].lower() == (counted[1] or "").lower()
+        names = _names_of_cells(above[of_count.end() :], behind, count)
+        if names and (is_same or any(map(is_metric_name, names.values()))):
+            return {min(names) - 1: of_count[1], **names}
+    names = _names_of_cells(above, row, count) or _names_of_cells(above, behind, count)
+    return names if len(names) > 1 or any(map(is_metric_name, names.values())) else {}
+
+
+def _names_of_cells(above: str, row: str, count: int) -> dict[int, str]:
+    """The names of a line that are as many as the cells of a row."""
     for of_cells in (_BETWEEN_BARS,) if "|" in row else (_BETWEEN_COLUMNS, _BETWEEN_SIGNS, _SPACES):
         for of_names in (of_cells, *_BETWEEN_NAMES):
             names, cells = of_names.split(above.strip(_AROUND)), of_cells.split(row.strip(_AROUND))
@@ -449,26 +482,50 @@ def _names_of_line(above: str, row: str, count: int) -> dict[int, str]:
 def _may_name_row(cells: Sequence[str], names: Sequence[str]) -> bool:
     """Whether the first cell is what its row is of: data, or anything where the next column counts."""
     if len(names) == len(cells) > 1:
-        return bool(_data_of(cells[:1])) or counts(names[1])
+        return bool(_data_of(cells[:1])) or (bool(names[1].strip()) and counts(names[1]))
     return len(names) == len(cells) - 1 and bool(_data_of(cells[:1]))
 
 
 def _is_of_table(name: str) -> bool:
-    """Whether a word is the name of a column, and no word of a sentence: it counts or is a metric."""
-    return is_metric_name(name) or (bool(name.strip()) and counts(name))
+    """Whether a word is the name of a column, and no word of a sentence: it counts, is a metric or data."""
+    return is_metric_name(name) or (bool(name.strip()) and (counts(name) or _is_data(name)))
+
+
+def _is_data(name: str) -> bool:
+    return DATA_SPLIT.fullmatch(name) is not None
 
 
 def _names(form: _Form, above: Mapping[int, str]) -> list[str]:
     """The names of the numbers of a form; of those without one, the names above or their places."""
-    named = {field.index: field.name for field in number_fields(form.texts) if field.name}
+    printed = " ".join(form.texts)
+    named = {
+        field.index: field.name
+        for field in number_fields(form.texts)
+        # not what a number counts by its place alone: `Epoch 3 | 0.5 | 0.4`
+        if field.name and (field.name in printed or not (field.index in above or counts(field.name)))
+    }
     names: list[str] = []
     for index, place in enumerate(_places(form)):
         alone = _NAME_ALONE.fullmatch(form.texts[index])
-        name = named.get(index) or (alone[1] if alone is not None else "")
-        name = name or above.get(index, f"column {place}")
+        name = _name_before_count(form.texts, index) or named.get(index) or (alone[1] if alone else "")
+        name = name or _name_of_mean(form.texts, index, named) or above.get(index, f"column {place}")
         name = name.replace(",", " ")
         names.append(name if name not in names else f"{name} {index + 1}")
     return names
+
+
+def _name_before_count(texts: Texts, index: int) -> str:
+    """The metric before what a row counts, if its value is right behind that: `Loss at 10: 0.5`."""
+    ahead = NAME_AHEAD.search(texts[0]) if index == 1 and _SIGN.fullmatch(texts[1]) is not None else None
+    is_next = ahead is not None and ahead.end() == len(texts[0])
+    return ahead[1] if ahead is not None and is_next and is_metric_name(ahead[1]) else ""
+
+
+def _name_of_mean(texts: Texts, index: int, named: Mapping[int, str]) -> str:
+    """The name of a number in brackets behind a metric, the mean of it so far: `Loss 0.69 (0.61)`."""
+    is_mean = index > 0 and texts[index].strip() == "(" and texts[index + 1].startswith(")")
+    name = named.get(index - 1, "")
+    return f"{name}/mean" if is_mean and name and not counts(name) else ""
 
 
 def _places(form: _Form) -> list[int]:

@@ -52,6 +52,9 @@ _OF = re.compile(
     r"(?!(?:the|all|each|this|epoch|step|best|last|final|model)\b)([a-z][\w.-]{0,40}?)[ \t]{0,4}:?\W{0,20}$"
 )
 """What the results of an evaluation are of: `Evaluation results for segm:`."""
+_PHASE = r"(?:phase|mode|stage|split) ?[:=] {0,4}"
+_IN_PHASE = re.compile(rf"(?i)(\W{{0,20}}){_PHASE}(?=\w{{1,20}}\W{{0,20}}$)")
+"""What a line with nothing but data may have before these: `Phase: val`."""
 _PREFIX = re.compile(r"^.{0,120}? (?:-|:|\|) (?=\S)")
 
 
@@ -60,10 +63,12 @@ def announce(line: str, state: DialectState) -> None:
     axis = state.get("plain lines", {})
     if is_section_of_settings(line, state):
         return
-    if _KEY.fullmatch(line) is not None and "names" not in axis and "announced" not in axis:
+    is_key = _KEY.fullmatch(_IN_PHASE.sub(r"\1", line)) is not None
+    if is_key and "names" not in axis and "announced" not in axis:
         return
     text = _SPEAKER.sub("", line.strip(), count=1)
-    note_heading_of_subject(text, axis)
+    if _IN_PHASE.match(line) is None:
+        note_heading_of_subject(text, axis)
     data = announced_data(line)
     axis.pop(_RESULTS_OF, None)
     if data is None or "plain lines" not in state:
@@ -98,6 +103,7 @@ def announced_data(line: str) -> str | None:
     """The data of the evaluation that a line announces; "" if it is the training, None if it is nothing."""
     if _SETTING_OF_YAML.fullmatch(line) is not None:
         return None
+    line = _IN_PHASE.sub(r"\1", line)
     text = _SPEAKER.sub("", line.strip(), count=1)
     if begins_training(text) or _OF_TRAINING.fullmatch(text) is not None:
         return ""
@@ -132,8 +138,11 @@ EVALUATION_HEADINGS = LineKind(
         + _ON_TRAINING_DATA.encode()
         + rb"|(?:^|[ \]>:-])"
         + BEGINS_TRAINING.encode()
-        + rb"|^[ \t]{0,20}(?:[=>#*+-]{1,10}[ \t]{0,4})?"
-        rb"(?:" + ALL_DATA.encode() + rb")[ \t\r]{0,8}$"
+        + rb"|^[ \t]{0,20}(?:[=>#*+-]{1,10}[ \t]{0,4})?(?:"
+        + _PHASE.encode()
+        + rb")?(?:"
+        + ALL_DATA.encode()
+        + rb")[ \t\r]{0,8}$"
     ),
     parse=announce,
     any_program=True,

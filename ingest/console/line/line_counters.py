@@ -211,6 +211,14 @@ def _is_part_of_training(field: NumberField) -> bool:
     return is_first and field.english.lower().rpartition(" ")[2].replace("-", "") in _STAGES
 
 
+def is_percent_ahead(field: NumberField, counters: list[CounterField], texts: tuple[str, ...]) -> bool:
+    """Whether a line begins with how much of an epoch is done: `[ 20%] Epoch 1, Loss: 0.5`."""
+    if field.name or counters or field.index or field.total_index >= 0:
+        return False
+    behind = texts[1].lstrip()
+    return field.bracketed and behind.startswith(("%]", "%)")) and not field.before.strip(" [(")
+
+
 def _ends_in_index(words: Sequence[str]) -> bool:
     """Whether the word for what is counted has one for an index behind it: `epoch number`, `batch_idx`."""
     return len(words) > 1 and words[-1].lower().rstrip(".:") in INDEX_WORDS

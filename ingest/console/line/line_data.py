@@ -15,7 +15,8 @@ from holter.ingest.metric_names import is_metric_name
 _BEHIND_METRICS = re.compile(rf"(?i)%?[\s,;|-]{{0,8}}[\[(](?:(train(?:ing)?|trn)|({EVALUATIONS}))[\])]\s*")
 """The data at the end of a line: `Epoch 3 loss 0.5 (val)`."""
 _BEHIND_COUNTER = re.compile(
-    r"(?i)[\s,;:|\])>*=\u2013\u2014-]{0,8}[\[(]?(?:(?:start|begin)(?:n?ing)? (?:the )?)?"
+    r"(?i)[\s,;:|\])>*=\u2013\u2014-]{0,8}[\[(]?"
+    r"(?:(?:start|begin)(?:n?ing)? (?:the )?|(?:phase|mode)[:=]? ?)?"
     r"(?:(?:results?|metrics|scores?|performance) (?:on|for|of) (?:the )?)?"
     rf"(?:(train(?:ing)?|trn)|({EVALUATIONS}))"
     r"(?: (?:set|data))?"

@@ -16,7 +16,7 @@ from holter.ingest.console.line.names_around import ends_name_around, name_aroun
 from holter.ingest.console.line.names_behind import names_behind
 from holter.ingest.console.line.no_values import FILE_BEHIND, is_no_value
 from holter.ingest.console.line.number_field import NumberField
-from holter.ingest.console.line.number_lists import listed_names
+from holter.ingest.console.line.number_lists import is_pair_of_losses, listed_names
 from holter.ingest.console.line.number_names import MAX_NAME, NumberName, counts, name_before, phrase_before
 from holter.ingest.console.line.parts_of_losses import begin_of_losses, with_losses
 from holter.ingest.console.text.values import SCALES
@@ -64,9 +64,11 @@ _NESTED_KEY = re.compile(r"['\"]([\w. -]{1,60})['\"] ?: ?\{|\}")
 """A dictionary within one begins or ends: `{'daily': {'loss': 0.5}}`."""
 _MEASURED = re.compile(
     r"(?:^|[^\w./@% -]) {0,4}([A-Za-z][\w./@%-]{0,30}(?: [\w./@%-]{1,20}){0,2})"
-    r" {0,4}(?:→|->|=>|:|\||-) {0,4}$"
+    r" {0,4}(?:→|->|=>|:|\||[-\u2013\u2014]) {0,4}$"
 )
 """A metric before the names of data: `Accuracy -> Train: 0.9, Val: 0.8`."""
+_AVERAGES = frozenset({"macro", "micro", "weighted"})
+"""How a metric is averaged over classes, named behind it as data are: `F1 - macro: 0.6 | micro: 0.7`."""
 _PARTED = re.compile(r"(?:^|[^\w./@% -]) {0,4}([A-Za-z][\w./@%-]{0,30}(?: [\w./@%-]{1,20}){0,2}): {0,4}$")
 """A metric before the names of its parts: `dice: LV 0.8 RV 0.7`."""
 _NO_WHOLE = re.compile(r"(?i)(?:errors?|return(?:ed|s)?|objective|losses|scores|rewards)$")
@@ -105,6 +107,8 @@ _NAME_AFTER = re.compile(
 """A name behind its number: `ended with 0.69 loss.`."""
 _SHARE_BEHIND = re.compile(r" ?% ([A-Z]{2,5})(?=\s{0,8}(?:[|,;)]|$))")
 """A name in capitals behind a per cent: `34.2% MFU`."""
+_CORRECT_BEHIND = re.compile(r" (?:are |were )?correct(?:ly classified)?(?=\s{0,4}(?:[.,;)]|$))")
+"""What is behind how many of all were right."""
 _SHARE_IN_PERCENT = re.compile(r" ?%(?!\|)")
 """What is behind a share, and no bar."""
 _ENDS_PHRASE = re.compile(r" ?%?(?:[.,;!)]|\s*$| and )")
@@ -227,6 +231,8 @@ class _FieldReader:
             named = NumberName("", False, "")
         elif total >= 0 and after == " correct (":  # `Got 396 / 1000 correct (39.60)`
             named = NumberName("accuracy", True, text)
+        elif total >= 0 and not named.name and _CORRECT_BEHIND.match(after) is not None:
+            named = NumberName("correct", True, text)  # `44/100 correct`
         if text == "-":
             named = self._of_range
         self._of_range = named if named.name and counts(named.name) else NumberName("", False, "")
@@ -288,9 +294,10 @@ class _FieldReader:
             return -1, False
         if texts[total].strip() not in _OF and not (name and counts(name) and _is_in_bars(texts, index)):
             return -1, False
-        if texts[index] == "/" or (texts[total + 1] == "/" and total + 1 < self._count):
+        others = (texts[index], texts[total + 1] if total + 1 < self._count else "")
+        if "/" in others or (texts[total] == " / " and " / " in others):
             return -1, False  # `means: 0.5/0.4/0.3`
-        if name.endswith("))") or index in self._listed:
+        if name.endswith("))") or index in self._listed or is_pair_of_losses(texts, index):
             return -1, False  # `D(G(z)): 0.5 / 0.4`, before and after
         two = TWO_COUNTERS.search(text)
         if two is not None and two[3] and texts[total + 1].startswith(","):
@@ -304,7 +311,7 @@ class _FieldReader:
             return named
         if _AT_EPOCH.match(after) is not None and DATA_SPLIT.fullmatch(name):
             name, marked = f"{name} step", True  # `train: 12 @ epoch: 3`
-        if DATA_SPLIT.fullmatch(name):
+        if DATA_SPLIT.fullmatch(name) or name.lower() in _AVERAGES:
             if (of := _MEASURED.search(before)) is not None and is_metric_name(of[1]):
                 self._measured = of[1]
             name = f"{self._measured}/{name}" if self._measured else name

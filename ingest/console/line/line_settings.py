@@ -49,11 +49,17 @@ _OF_EPISODE = (
     r"(?![a-z])"
 )
 """Words beside `length` in the names of what is measured: `ep_length_mean`, `train_length`."""
+_OF_OUTCOMES = (
+    r"(?!(?:ber)?(?:[ _.-]of)?[ _.-](?:[a-z]{1,12}[ _.-]){0,2}?"
+    r"(?:(?:in)?correct(?:ly)?|wrong|right|misclassified|mistakes|errors|hits|successes|successful|wins|solved)"
+    r"(?![a-z]))"
+)
+"""What makes numbers those of outcomes, which are measured: `Number of correct items: 12`, `num_wins`."""
 _SETTING = re.compile(
     r"(?i)size|(?<!bits per )(?<!bits/)dim|layer|heads(?![a-z])|head$"
     # `(min)` is a unit or an extreme
     rf"|(?<!\()max{_NAMES_MORE}{_OF_METRIC}(?!.?mem)|(?<!\()min\b{_NAMES_MORE}{_OF_METRIC}"
-    r"|warm|seed|worker|hidden|vocab|param|num|interval|version|every|freq"
+    rf"|warm|seed|worker|hidden|vocab|param|num{_OF_OUTCOMES}|interval|version|every|freq"
     rf"|^(?!{_OF_EPISODE}).*length"
 )
 _OF_MODEL = re.compile(

@@ -45,12 +45,14 @@ _METRICS = (
     "recall",
     "precision",
 )
-_GLUED_METRICS = "|".join(rf"(?<=[\s,;(|][{word[0]}{word[0].upper()}]{word[1:]})" for word in _METRICS)
+_GLUED_METRICS = "|".join(rf"(?<=[\s,;(|\d][{word[0]}{word[0].upper()}]{word[1:]})" for word in _METRICS)
 """What is measured, right before its number: `loss2.5 perplexity90.5`."""
 _GLUED_RATE = r"(?<=\s[lL][rR])"
 """A rate right before its number, between blanks: `lr0.0099  loss 0.5`, no part of a name as `_lr0.01`."""
 _GLUED_NAMES = "|".join(rf"(?<=[a-z]{word.capitalize()})|(?<=_{word})" for word in _METRICS)
 """The same with words before it, where no file may be named so: `trainLoss0.5`, `val_acc0.9`."""
+_EPOCH_AHEAD = "|".join(rf"(?<=^[eE]poch{sign})" for sign in (" ", ":", ": ", r"\[", r" \["))
+"""An epoch at the beginning of a line, whose number is no hour before a colon: `Epoch 1:20 loss 0.5`."""
 # times, durations, versions, addresses and hexadecimal numbers are tokens, too, so that no part of them is
 # taken for a number; but the time of all steps so far in a bar has other units in most lines, which are none:
 # `Step: 75ms | Tot: 45s885ms | Loss: 0.5`
@@ -80,7 +82,8 @@ _TOKEN = re.compile(
     r"|\d{1,3} days?, \d\d?:\d\d:\d\d"
     r"|(?<! \| Tot: )(?:\d{1,4} ?h(?:ours?)? ?)?\d{1,4} ?m(?:in(?:ute)?s?)? ?"
     r"\d{1,2}(?:\.\d{1,9})? ?s(?:ec(?:ond)?s?)?(?![\w/])"
-    r"|\d{1,4}(?::\d\d){1,2}+(?:[.,]\d{1,9})?+(?:(?: ?(?:[AP]M|[ap]\.?m)\b\.?)|(?!\w))"
+    rf"|(?=\d{{1,4}}:\d\d)(?!(?:{_EPOCH_AHEAD})\d{{1,4}}:\d\d(?![\d:]))"
+    r"\d{1,4}(?::\d\d){1,2}+(?:[.,]\d{1,9})?+(?:(?: ?(?:[AP]M|[ap]\.?m)\b\.?)|(?!\w))"
     r"|\d++(?:\.\d++){2,}+"
     r"|0[xX][0-9a-fA-F]++"
     rf"|{_NUMBER}"

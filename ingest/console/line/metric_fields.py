@@ -39,7 +39,7 @@ def is_metric(field: NumberField) -> bool:
         or lower.rpartition("/")[2] in NOT_METRICS
         or name.rpartition(" ")[2] in CALENDAR
         or (name in _SOURCE_SUFFIXES and field.index and not field.before.strip("."))  # `123.py:45`
-        or (field.total_index >= 0 and not (is_metric_name(name) and (field.marked or _is_share_of(name))))
+        or (field.total_index >= 0 and not _may_have_total(field))
         or _SOURCE_FILE.search(name)
         or _TIME_LEFT.search(name)
     ):
@@ -59,9 +59,11 @@ def _names_itself(field: NumberField) -> bool:
     return (field.marked and field.name.isupper()) or (field.clean and bool(field.before.strip()))
 
 
-def _is_share_of(name: str) -> bool:
-    """Whether a metric is how many of all were right: `valid acc 9/16`."""
-    return name.lower().rpartition(" ")[2] in ("acc", "accuracy", "correct")
+def _may_have_total(field: NumberField) -> bool:
+    """Whether a number with a total is a metric: by its name and a sign, or how many of all were right."""
+    last = field.name.lower().rpartition(" ")[2]
+    is_share = last in ("acc", "accuracy", "correct")  # `valid acc 9/16`
+    return (field.marked or is_share) and (last == "correct" or is_metric_name(field.name))
 
 
 def is_mean_of_counts(name: str) -> bool:

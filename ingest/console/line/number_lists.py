@@ -84,6 +84,12 @@ _RANKS_OF_METRIC = re.compile(
 )
 """Ranks within a name: `Accuracy of top-[1,5] neighbours is 61.7, 72.4`."""
 
+_END_OF_BRACKETS = ("): ", ") = ", ")=", "):")
+"""What is behind names in brackets, between which commas may be where slashes are between the numbers."""
+_LOSS_BEFORE = re.compile(r"(?i)(?:loss(?:es)?|perplexity|\bppl|\br?mse|\bmae)[:=]? {0,4}$")
+"""The name of what is no share of anything, right before a number."""
+_BEHIND_PAIR = re.compile(r"\s{0,4}(?:$|[,;|)\]]|\s[A-Za-z][\w@/-]{0,30}(?: [\w@-]{1,30}){0,3}[:= ])")
+"""What is behind a pair of numbers: the end, a sign or the next name."""
 _NEXT_NAME = re.compile(r",\s{0,4}[A-Za-z_](?:[\w./@%-]| (?! )){0,60}[:=]\s{0,4}$")
 """A comma and the name of the next number, with its sign."""
 _EPOCH_LETTER = re.compile(r"(?:^|[\s\]|:])E[= ]$")
@@ -133,7 +139,7 @@ def listed_names(texts: tuple[str, ...]) -> dict[int, str]:
         between = {separator.strip() for separator in texts[index + 1 : index + len(names)]}
         behind = texts[index + len(names)].strip() if len(texts) > index + len(names) else None
         is_last = behind == "" and len(texts) == index + len(names) + 1
-        is_run = between in (signs, {""})
+        is_run = between in (signs, {""}) or (between == {"/"} and text.endswith(_END_OF_BRACKETS))
         if is_run and behind is not None and (is_last or behind not in between):
             listed |= {index + offset: name for offset, name in enumerate(names)}
     return listed
@@ -245,11 +251,23 @@ def _with_ranks(match: re.Match[str]) -> str:
     )
 
 
-def _last_of_run(texts: tuple[str, ...], index: int, between: tuple[str, ...]) -> int:
-    """The last of some numbers with nothing but such texts between them."""
+_RUNS = (("", ","), ("/",), ("|",), ("%",), ("%,",), ("% /", "%/"), ("% |",), ("=", "+"))
+"""What may be between the numbers of a list."""
+_BETWEEN_NUMBERS = {text: run for run in _RUNS for text in run}
+
+
+def _last_of_run(texts: tuple[str, ...], index: int) -> int:
+    """The last of some numbers with nothing but the same signs between them."""
+    between = _BETWEEN_NUMBERS.get(texts[index + 1].strip(), ())
     while index + 2 < len(texts) and texts[index + 1].strip() in between:
         index += 1
     return index
+
+
+def is_pair_of_losses(texts: tuple[str, ...], index: int) -> bool:
+    """Whether a number and the one behind its slash are two losses, which have no total: `loss: 0.5/0.4`."""
+    is_pair = texts[index + 1].strip() == "/" and _LOSS_BEFORE.search(texts[index]) is not None
+    return is_pair and _BEHIND_PAIR.match(texts[index + 2]) is not None
 
 
 def _is_data_alone(text: str) -> bool:
@@ -260,20 +278,22 @@ def _is_data_alone(text: str) -> bool:
 def values_of_lists(texts: tuple[str, ...]) -> dict[int, int]:
     """The first number of the list that a number is in: `acc: [0.5, 0.4]`; `IoU: 0.9 0.8` ends its line.
 
-    So does `acc: 50.5% 60.5%`, and with commas it ends before the next name: `acc: 0.5, 0.6, loss: 2`. A sum
-    is one with its terms: `train==[0.5=0.4 + 0.1]`. How far values vary is one with their mean, `5.1 ± 0.3`,
-    and so are numbers right behind a metric: `loss 0.5 0.6, acc 0.9`. Those of a line with nothing else but a
-    word for data are one: `Val 1.35 0.45`.
+    So does `acc: 50.5% 60.5%`, with commas, bars or slashes between them, too, and with commas it ends before
+    the next name: `acc: 0.5, 0.6, loss: 2`. So do two losses with a slash between them, which are no share. A
+    sum is one with its terms: `train==[0.5=0.4 + 0.1]`. How far values vary is one with their mean,
+    `5.1 ± 0.3`, and so are numbers right behind a metric: `loss 0.5 0.6, acc 0.9`. Those of a line with
+    nothing else but a word for data are one: `Val 1.35 0.45`.
     """
     firsts: dict[int, int] = {}
     index, count = 0, len(texts) - 1
     while index < count:
-        last = max(_last_of_run(texts, index, between) for between in (("", ","), ("/",), ("%",), ("=", "+")))
-        if texts[last] == "/" and last - index == 1:  # a total
+        last = _last_of_run(texts, index)
+        is_end = last - index == 1 and is_pair_of_losses(texts, index)
+        if texts[last] == "/" and last - index == 1 and not is_end:  # a total
             last = index
         before, behind = texts[index].rstrip(" "), texts[last + 1].lstrip(" ")
         is_closed = before.endswith(("[", "(")) and behind.startswith(("]", ")"))
-        is_end = before.endswith((":", "=")) and behind.strip() in ("", "%") and last + 1 == count
+        is_end |= before.endswith((":", "=")) and behind.strip() in ("", "%") and last + 1 == count
         is_end |= (
             not index and last > 0 and last + 1 == count and _is_data_alone(before) and not behind.strip()
         )

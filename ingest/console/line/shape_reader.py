@@ -39,6 +39,7 @@ from holter.ingest.console.line.line_counters import (
     is_epoch_before_batch,
     is_lone_batch,
     is_lone_step,
+    is_percent_ahead,
     stage_of,
     states_amount,
 )
@@ -65,7 +66,6 @@ from holter.ingest.console.line.line_shapes import (
 )
 from holter.ingest.console.line.line_subjects import subject_of, word_of_row
 from holter.ingest.console.line.line_words import (
-    ALL_DATA,
     BAR_BEHIND_PERCENT,
     DATA_SPLIT,
     ENDS,
@@ -80,6 +80,7 @@ from holter.ingest.console.line.lines_of_settings import (
 )
 from holter.ingest.console.line.logger_lines import logger_line
 from holter.ingest.console.line.metric_fields import has_share, is_counted_share, is_metric, is_of_ratio
+from holter.ingest.console.line.names_ahead import NAME_AHEAD, name_ahead
 from holter.ingest.console.line.number_field import NumberField
 from holter.ingest.console.line.number_lists import values_of_lists
 from holter.ingest.metric_names import is_metric_name
@@ -113,17 +114,10 @@ NO_NUMBERS = LineShape((), (), "", is_record=False)
 """The shape of a line without numbers, or whose numbers are nothing."""
 _SETTINGS = LineShape((), (), "", is_record=False, is_settings=True)
 
-_NAME_AHEAD = re.compile(
-    r"(?<![\w.@])(?!(?:INFO|DEBUG|WARNING|[Tt]he)\b)([A-Za-z][\w@-]{0,40}(?: [\w@-]{1,40}){0,5}?)"
-    r"(?: \([a-z ]{1,30}\))? "
-    r"(?:(?:at|in|on|after|during|over|for|of|@) |(?=(?i:epoch|step|iter(?:ation)?|batch)\b))"
-)
-"""A name before what is counted: `loss at step 5: 2.3`, `Loss epoch[0] = 2.3`."""
 _BEFORE_ROW = re.compile(
     r"(?<![\w.@])([A-Za-z][\w@-]{0,40}(?: [\w@-]{1,40}){0,3}?) (?:for|of|on|in)(?: the)? ?$"
 )
 """The name of a metric before what tells rows apart: `IoU for class 3: 0.5`."""
-_LOSS_OF_DATA = re.compile(rf"(?i)(?:{ALL_DATA})[ _]loss")
 _ESTIMATED = re.compile(
     r"\bSaving dict for global step|['\"]_?type['\"]: ['\"](?:val|test|eval)_"
     r"|\b(?i:score|result)s? (?:for|of|on) (?:fold|split)\b"
@@ -234,9 +228,10 @@ class ShapeReader:
     def _add(self, field: NumberField) -> None:
         """Add a number to what it is: a counter, a metric, or nothing."""
         before, behind = self._texts[field.index : field.index + 2]
-        if field.index not in self._measured and _is_epoch_of_loss(field, behind):
-            self._named_ahead = field.name
-            field = replace(field, name="epoch")
+        ahead = None if field.index in self._measured else name_ahead(field, self._texts)
+        if ahead is not None:
+            self._named_ahead = ahead.name
+            field = replace(field, name=ahead.counted)
         first = -1 if field.name else self._lists.get(field.index, -1)
         if self._line.begins_list(first):
             self._line.add_behind(field, (before, behind), first)
@@ -316,6 +311,8 @@ class ShapeReader:
         if counter is None and self._is_framed and not self._counters and field.name:
             counter = counter_of(replace(field, name=field.name.split()[-1]), [])
         if counter is None and (heads_list(field, self._texts) or self._is_before_measured_epoch(field)):
+            return Counter.STEP
+        if counter is None and is_percent_ahead(field, self._counters, self._texts):
             return Counter.STEP
         if counter is None and is_epoch_before_batch(field, self._texts):
             return Counter.EPOCH
@@ -431,7 +428,7 @@ class ShapeReader:
         """
         first = self._metrics[-1].index + 1 if self._metrics else 0
         before = self._texts[first : self._counters[-1].index + 1]
-        ahead = next(filter(None, map(_NAME_AHEAD.search, before)), None)
+        ahead = next(filter(None, map(NAME_AHEAD.search, before)), None)
         name = self._named_ahead or ("" if ahead is None else ahead[1])
         is_new = bool(name) and not self._line.has_name(name)
         if is_new and (is_metric_name(name) or self._split not in ("", "train")):
@@ -550,15 +547,6 @@ class ShapeReader:
             is_best=is_about_best(texts, counters),
             is_tagged_best=is_tagged_best(texts, counters),
         )
-
-
-def _is_epoch_of_loss(field: NumberField, behind: str) -> bool:
-    """Whether a number in brackets stands between a loss of some data and its value: `Val Loss [3]: 1.5`.
-
-    Where the name has no data, it may as well be one of several losses.
-    """
-    is_between = not field.index and not field.before and behind.startswith(("]: ", "] = "))
-    return is_between and field.bracketed and _LOSS_OF_DATA.fullmatch(field.english) is not None
 
 
 def _is_of_data(field: NumberField) -> bool:

@@ -116,3 +116,18 @@ def test_numbers_in_brackets_may_be_aligned_by_blanks(tmp_path: Path) -> None:
     rows = [f"Turn  0, J {n:2} ({40 * n % 70:2}), FrontLoss 0.{n}5, Share 0.{n}7" for n in range(12)]
     read = steps_of(read_log(tmp_path, "\n".join(rows) + "\n", "train.log"))
     assert read["FrontLoss"] == read["Share"] == [*range(12)]
+
+
+BARS = (
+    "32/32 [==============================] - 0s 2ms/step - loss: 0.{n}5 - score: 0.{n}\n",
+    "8/8 \N{BOX DRAWINGS HEAVY HORIZONTAL}"
+    + 19 * "\N{BOX DRAWINGS HEAVY HORIZONTAL}"
+    + " 0s 2ms/step - loss: 0.{n}5 - score: 0.{n}\n",
+    "1/1 [=====-----] loss: 0.{n}5 / score: 0.{n}\n",
+)
+
+
+@pytest.mark.parametrize("bar", BARS)
+def test_complete_bars_below_no_epoch_are_rows(bar: str, tmp_path: Path) -> None:
+    text = "".join(bar.format(n=n) for n in range(1, 7))
+    assert steps_of(read_log(tmp_path, text)) == {name: [*range(6)] for name in ("loss", "score")}

@@ -402,3 +402,26 @@ def test_rows_that_count_nothing_before_a_word_of_data_are_no_table() -> None:
         for line in (f"found 0.{n}1 in 0.{n % 4}7 parts for eval", f"part {n * n % 7}")
     ]
     assert counted_table(lines) == []
+
+
+PARTS_OF_EPOCHS = ("[{share:3}%] loss: 0.{n}5\n", "Progress: {share}% loss: 0.{n}5\n")
+
+
+@pytest.mark.parametrize("line", PARTS_OF_EPOCHS)
+def test_per_cents_that_begin_anew_behind_a_hundred_are_of_the_next_epoch(line: str, tmp_path: Path) -> None:
+    shares = [share for _ in range(3) for share in range(25, 101, 25)]
+    text = "".join(line.format(share=share, n=n) for n, share in enumerate(shares))
+    run = read_log(tmp_path, text)
+    assert (run.attempts, steps_of(run)) == (1, {"loss": [*range(25, 301, 25)]})
+
+
+def test_rows_that_begin_anew_beside_a_per_cent_are_of_another_launch(tmp_path: Path) -> None:
+    text = "".join(f"{n} loss: 0.{n}5 hits 5{k}%\n" for k in range(3) for n in range(25, 101, 25))
+    assert read_log(tmp_path, text).attempts == 3
+
+
+def test_an_evaluation_alone_has_its_data_and_the_means_in_brackets(tmp_path: Path) -> None:
+    text = "".join(f"Test: [{10 * n}/90]\tLoss 0.{n}1 (0.{n}2)\tAcc@1 5{n}.5 (6{n}.5)\n" for n in range(9))
+    names = ("Loss", "Loss/mean", "Acc@1", "Acc@1/mean")
+    steps = [*range(0, 90, 10)]
+    assert steps_of(read_log(tmp_path, text)) == {f"test/{name}": steps for name in names}

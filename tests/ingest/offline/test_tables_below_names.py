@@ -75,3 +75,36 @@ def test_names_may_be_in_brackets_as_their_rows_are(tmp_path: Path) -> None:
     rows = "".join(f"[{n}, 1.{9 - n}25, 0.{n}81]\n" for n in range(1, 9))
     steps = steps_of(read_log(tmp_path, "Format: [epoch, train loss, val acc]\n" + rows))
     assert steps == {"train loss": [*range(1, 9)], "val acc": [*range(1, 9)]}
+
+
+NAMES_AND_COUNTED_ROWS = (
+    ("epoch train_loss val_loss", "Epoch {n}: 1.{n}25 2.{n}31"),
+    ("step, train_loss, val_loss", "Step {n}: 1.{n}25, 2.{n}31"),
+    ("[epoch] train_loss | val_loss", "[{n}] 1.{n}25 | 2.{n}31"),
+    ("Epoch | train_loss | val_loss\n-----", "Epoch {n} | 1.{n}25 | 2.{n}31"),
+    ("train_loss val_loss", "[{n}/20] 1.{n}25 2.{n}31"),
+    ("iter: train_loss, val_loss", "{n}: 1.{n}25, 2.{n}31"),
+    ("Starting\nEpoch  train_loss  val_loss", "Epoch {n}  1.{n}25  2.{n}31"),
+)
+
+
+@pytest.mark.parametrize(("names", "row"), NAMES_AND_COUNTED_ROWS)
+def test_names_above_rows_that_begin_with_a_word_and_a_count(names: str, row: str, tmp_path: Path) -> None:
+    text = f"{names}\n" + "".join(row.format(n=n) + "\n" for n in range(1, 9))
+    assert steps_of(read_log(tmp_path, text)) == {name: [*range(1, 9)] for name in ("train_loss", "val_loss")}
+
+
+def test_a_sentence_above_counted_rows_names_nothing(tmp_path: Path) -> None:
+    text = "Loading data then\n" + "".join(f"Epoch {n}: 1.{n}25 2.{n}31 3.{n}1\n" for n in range(1, 9))
+    assert steps_of(read_log(tmp_path, text)).keys() == {"column 2", "column 3", "column 4"}
+
+
+@pytest.mark.parametrize("row", ["Loss at {n}: 1.{n}5", "Loss @ {n} = 1.{n}5", "Loss after {n} is 1.{n}5"])
+def test_a_name_before_a_count_without_a_word_is_that_of_its_value(row: str, tmp_path: Path) -> None:
+    text = "".join(row.format(n=n) + "\n" for n in range(1, 9))
+    assert steps_of(read_log(tmp_path, text)) == {"Loss": [*range(1, 9)]}
+
+
+def test_numbers_between_bars_are_no_batches(tmp_path: Path) -> None:
+    text = "".join(f"Epoch {n} | 1.{n}25 | 2.{n}31\n" for n in range(1, 9))
+    assert steps_of(read_log(tmp_path, text)) == {name: [*range(1, 9)] for name in ("column 2", "column 3")}

@@ -68,3 +68,23 @@ def test_a_better_value_of_an_evaluation_is_no_heading_of_one(tmp_path: Path) ->
     )
     steps = [10 * n for n in range(1, 7)]
     assert_steps(tmp_path, text, {"Train Loss": steps, "lr": steps, "Val. Loss": steps[::2]})
+
+
+PHASES = (
+    "Phase: {data}\nEpoch {n} loss 0.{n}\n",
+    "Epoch {n}\nphase = {data}\nloss 0.{n}\n",
+    "Epoch {n} phase {data}\nloss 0.{n}\n",
+    "Epoch {n}\n--- mode: {data} ---\nloss 0.{n}\n",
+)
+
+
+@pytest.mark.parametrize("lines", PHASES)
+def test_a_phase_names_the_data_of_the_values_below_it(lines: str, tmp_path: Path) -> None:
+    text = "".join(lines.format(n=n, data=data) for n in range(1, 7) for data in ("train", "val"))
+    steps = [*range(1, 7)]
+    assert steps_of(read_log(tmp_path, text)) == {"loss": steps, "val/loss": steps}
+
+
+def test_a_mode_above_the_first_epoch_is_a_setting(tmp_path: Path) -> None:
+    text = "mode: val\nsplit: test\n" + "".join(f"Epoch {n}\nloss 0.{n}\n" for n in range(1, 7))
+    assert steps_of(read_log(tmp_path, text)) == {"loss": [*range(1, 7)]}

@@ -91,3 +91,11 @@ def test_the_name_of_a_metric_in_brackets_names_no_training(tmp_path: Path) -> N
 def test_how_many_of_all_there_were_is_no_batch(tmp_path: Path) -> None:
     text = "".join(f"Epoch {n} #moves: {10 * n}/90 loss: 0.{n}\n" for n in range(1, 5))
     assert steps_of(read_log(tmp_path, text))["loss"] == [1, 2, 3, 4]
+
+
+def test_a_line_may_begin_with_how_much_of_its_epoch_is_done(tmp_path: Path) -> None:
+    shares = [(epoch, share) for epoch in range(1, 4) for share in range(25, 101, 25)]
+    text = "".join(f"[{share:3}%] Epoch {epoch}, Loss: {epoch}.{share}\n" for epoch, share in shares)
+    steps = steps_of(read_log(tmp_path, text))["Loss"]
+    assert steps == sorted({*steps})
+    assert len(steps) == len(shares)

@@ -51,3 +51,25 @@ def test_over_how_many_steps_a_mean_is_may_be_between_its_position_and_value(
 def test_a_mean_of_the_last_episodes_without_a_name_keeps_the_words_before_it(tmp_path: Path) -> None:
     text = "".join(f"Episode {n}, last 100 episodes: 1.{n}5\n" for n in range(1, 7))
     assert steps_of(read_log(tmp_path, text)) == {"episodes": [*range(1, 7)]}
+
+
+WITH_SIGNS = (
+    "Loss after epoch={n}: 2.{n}5\n",
+    "Loss for epoch = {n}: 2.{n}5\n",
+    "Loss in epoch: {n} = 2.{n}5\n",
+    "Loss (epoch={n}): 2.{n}5\n",
+    "Loss [epoch: {n}]: 2.{n}5\n",
+    "Loss at iteration={n} is 2.{n}5\n",
+)
+
+
+@pytest.mark.parametrize("line", WITH_SIGNS)
+def test_what_is_counted_behind_a_name_may_have_a_sign(line: str, tmp_path: Path) -> None:
+    text = "".join(line.format(n=n) for n in range(1, 7))
+    assert_steps(tmp_path, text, {"Loss": [*range(1, 7)]})
+
+
+def test_another_number_may_be_between_a_name_and_its_epoch(tmp_path: Path) -> None:
+    text = "".join(f"Loss after words_read={n}0000 epoch={2 * n}: 2.{n}5\n" for n in range(1, 7))
+    steps = [2 * n for n in range(1, 7)]
+    assert_steps(tmp_path, text, {"words_read": steps, "Loss": steps})

@@ -350,3 +350,28 @@ def test_lists_with_many_words_as_values_are_settings(tmp_path: Path, settings: 
 def test_lines_of_settings_have_no_step(tmp_path: Path, settings: str) -> None:
     text = f"{settings}\n" * 2 + "".join(f"Epoch {n}/3 | Loss: 0.{n}\n" for n in N)
     assert steps_of(read_log(tmp_path, text)) == {"Loss": [*N]}
+
+
+OUTCOMES = (
+    "Number of correct items",
+    "Num correct",
+    "num_correct",
+    "Number of misclassified samples",
+    "num wins",
+)
+
+
+@pytest.mark.parametrize("name", OUTCOMES)
+def test_numbers_of_outcomes_are_no_settings(name: str, tmp_path: Path) -> None:
+    text = "".join(f"Epoch {n}\nLoss: 0.{n}\n{name}: {3 * n}\n" for n in range(1, 7))
+    assert steps_of(read_log(tmp_path, text)) == {"Loss": [*range(1, 7)], name: [*range(1, 7)]}
+
+
+def test_numbers_of_other_things_are_settings(tmp_path: Path) -> None:
+    text = "".join(f"Epoch {n}\nLoss: 0.{n}\nNumber of workers: {3 * n}\n" for n in range(1, 7))
+    assert steps_of(read_log(tmp_path, text)) == {"Loss": [*range(1, 7)]}
+
+
+def test_an_epoch_before_a_colon_is_no_time(tmp_path: Path) -> None:
+    text = "".join(f"Epoch {n}:20 Loss: 0.{n}\n" for n in range(1, 7))
+    assert steps_of(read_log(tmp_path, text)) == {"Loss": [*range(1, 7)]}

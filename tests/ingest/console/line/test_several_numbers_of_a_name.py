@@ -368,3 +368,50 @@ def test_keys_of_dictionaries_are_names_as_they_are(tmp_path: Path) -> None:
     )
     names = ("Dice, class 1", "Dice, class 2", "lr", "lr 2")
     assert steps_of(read_log(tmp_path, text)) == {name: [*N] for name in names}
+
+
+SIGNS_BETWEEN = (
+    "Epoch {n} loss: 0.{n} | 0.{n}5\n",
+    "Epoch {n} loss: 0.{n}/0.{n}5, lr: 0.1\n",
+    "Epoch {n} | loss 0.{n} / 0.{n}5 | lr 0.1\n",
+    "Epoch {n} loss = 1{n}.5% / 2{n}.5%\n",
+    "Epoch {n} loss = 1{n}.5%, 2{n}.5%\n",
+)
+
+
+@pytest.mark.parametrize("line", SIGNS_BETWEEN)
+def test_two_losses_at_one_name_may_have_any_sign_between_them(line: str, tmp_path: Path) -> None:
+    steps = steps_of(read_log(tmp_path, "".join(line.format(n=n) for n in N)))
+    assert steps == {name: [*N] for name in ("loss", "loss 2", *(["lr"] if "lr" in line else []))}
+
+
+def test_names_with_commas_in_brackets_are_those_of_numbers_with_a_slash(tmp_path: Path) -> None:
+    text = "".join(f"Epoch {n} loss (train, val): 0.{n} / 0.{n}5\n" for n in N)
+    assert steps_of(read_log(tmp_path, text)) == {"loss/train": [*N], "loss/val": [*N]}
+
+
+CORRECT = (
+    "Epoch {n} loss 0.{n} correct {n}1/100\n",
+    "Epoch {n}: {n}1/100 correct, loss 0.{n}\n",
+    "Epoch {n}\nloss 0.{n}\ncorrect: {n}1 out of 100\n",
+)
+
+
+@pytest.mark.parametrize("line", CORRECT)
+def test_how_many_of_all_were_correct_is_a_metric(line: str, tmp_path: Path) -> None:
+    run = read_log(tmp_path, "".join(line.format(n=n) for n in N))
+    assert steps_of(run) == {"loss": [*N], "correct": [*N]}
+    [counts] = [series for key, series in run.data.series.items() if key.metric == "correct"]
+    assert counts.value.tolist() == [11, 21, 31]
+
+
+@pytest.mark.parametrize("sign", [":", " -", " \N{EM DASH}", " \N{EN DASH}"])
+def test_averages_behind_a_metric_have_its_name(sign: str, tmp_path: Path) -> None:
+    text = "".join(f"Epoch {n} loss 2.{n}\nROC AUC{sign} macro: 0.{n} | micro: 0.{n}5\n" for n in N)
+    steps = steps_of(read_log(tmp_path, text))
+    assert steps == {name: [*N] for name in ("loss", "ROC AUC/macro", "ROC AUC/micro")}
+
+
+def test_three_numbers_with_slashes_between_blanks_are_a_list(tmp_path: Path) -> None:
+    text = "".join(f"Epoch {n}: loss = 0.{n} / 0.{n}5 / 0.{n}7\n" for n in N)
+    assert steps_of(read_log(tmp_path, text)) == {name: [*N] for name in ("loss", "loss 2", "loss 3")}

@@ -124,3 +124,9 @@ def test_a_record_that_processes_print_into_one_line_is_one_of_a_launch(tmp_path
     run = read_log(tmp_path, text)
     assert run.attempts == 1
     assert steps_of(run) == {"Loss": [*range(1, 7)]}
+
+
+def test_a_name_may_be_glued_to_the_number_before_it(tmp_path: Path) -> None:
+    text = "".join(f"Epoch {n} loss2.{n}5acc0.{n}5\n" for n in range(1, 7))
+    steps = [*range(1, 7)]
+    assert steps_of(read_log(tmp_path, text)) == {"loss": steps, "acc": steps}
