@@ -72,6 +72,8 @@ from holter.ingest.console.steps.timed_rows import TIMED_ROWS, are_timed
 from holter.ingest.metric_names import is_metric_name
 
 _MOST_LINES = 64
+_MOST_ROWS = 1024
+"""Lines that are retained while the first one has a loss of the training: those of an epoch of many batches."""
 _LONGEST = 500
 
 _MOST_IN_TURN = 6
@@ -373,7 +375,7 @@ def _keep(known: KnownLine, place: LineAbove, state: DialectState) -> None:
     if all(template != known.template for template, _ in lines):
         above["dropped"] = {}
     lines.append([known.template, place])
-    if len(lines) > _MOST_LINES:
+    if len(lines) > _MOST_ROWS or (len(lines) > _MOST_LINES and not is_training(_shape(lines[0]))):
         dropped, first = above["dropped"], str(lines.pop(0)[0])
         dropped[first] = dropped.get(first, 0) + 1
 
