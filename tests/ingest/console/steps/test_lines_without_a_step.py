@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.log_runs import read_log, steps_of
+from tests.support.log_runs import assert_steps, read_log, steps_of
 
 N = range(1, 7)
 
