@@ -73,7 +73,7 @@ from holter.ingest.metric_names import is_metric_name
 
 _MOST_LINES = 64
 _MOST_ROWS = 1024
-"""Lines that are retained while the first one has a loss of the training: those of an epoch of many batches."""
+"""Lines that are retained while the first one has a loss of the training: those of an epoch's batches."""
 _LONGEST = 500
 
 _MOST_IN_TURN = 6
