@@ -63,7 +63,7 @@ class ResultsOfLaunches(WholeFile):
         The evaluations of a single launch are numbered from 0 where it has several of the same data.
         """
         lines, times = _messages(text)
-        begins, are_stopped = _begins(lines, times)
+        begins, are_launches = _begins(lines, times)
         launches = [lines[at:end] for at, end in zip(begins, [*begins[1:], len(lines)], strict=True)]
         found = [rows for launch in launches if (rows := _rows(launch))]
         is_again = any(_is_again(rows) for rows in found)
@@ -72,7 +72,10 @@ class ResultsOfLaunches(WholeFile):
             return
         names = {name for rows in found for row in rows for name in {*row} - confusion_counts([*row])}
         of_evaluation = [*map(is_of_evaluation, names)]
-        if not any(of_evaluation) or (len(found) > 1 and not (are_stopped or all(of_evaluation))):
+        are_dated = are_launches and not is_again and _are_dated(begins, times)
+        if not (are_dated or any(of_evaluation)):
+            return
+        if len(found) > 1 and not (are_launches or all(of_evaluation)):
             return  # those of a training may be of its epochs
         if is_again and len(found) == 1:
             return
@@ -103,8 +106,8 @@ def _messages(text: str) -> tuple[list[str], list[float]]:
 def _begins(lines: Sequence[str], times: Sequence[float]) -> tuple[list[int], bool]:
     """Where each launch begins: at the first line of the text, about the set-up, that comes again.
 
-    So does any line with a pause before it each time, if several launches were stopped before their results;
-    whether that is so.
+    So does any line with a pause before it each time, if several launches were stopped before their results.
+    Whether that shows launches, or their dates do.
     """
     kinds = [line.translate(_NO_DIGITS).strip() for line in lines]
     first = next(filter(None, kinds), "")
@@ -114,11 +117,17 @@ def _begins(lines: Sequence[str], times: Sequence[float]) -> tuple[list[int], bo
     if not is_opening:
         return [0], False
     if is_about_set_up(_AMOUNT.sub("", stated)):
-        return begins, False
+        return begins, _are_dated(begins, times)
     paused = all(times[at] - times[at - 1] >= _PAUSE for at in begins[1:])
     launches = zip(begins, [*begins[1:], len(lines)], strict=True)
     are_stopped = paused and sum(not _rows(lines[at:end]) for at, end in launches) >= _LEAST_STOPPED
     return (begins, True) if are_stopped else ([0], False)
+
+
+def _are_dated(begins: Sequence[int], times: Sequence[float]) -> bool:
+    """Whether each of several launches states when it began, and nothing else a time."""
+    dated = [at for at, time in enumerate(times) if not isnan(time)]
+    return len(dated) > 1 and dated == [*begins]
 
 
 def _is_again(rows: Sequence[Mapping[str, float]]) -> bool:
