@@ -23,6 +23,8 @@ _TIME = (
     + _ZONE
     + rb")"
 )
+_MINUTE = rb"(?:\d{4}[-/.])?\d\d[-/.]\d\d \d\d:\d\d(?![:.,\d])"
+"""A date and a time without seconds, which is a time before a level alone: `10-22 22:19 root INFO `."""
 _LEVELS = rb"(?:INFO|DEBUG|WARN(?:ING)?)"
 _LEVEL = rb"(?:(?:" + _LEVELS + rb"|ERROR|CRITICAL|FATAL|NOTICE|TRACE|SUCCESS)(?![\w/.-]))"
 _LOWER_LEVEL = rb"(?:[Ii]nfo|[Dd]ebug|[Ww]arning)"
@@ -111,7 +113,8 @@ _END_OF_TIME = (
 _REST = rb"(?:" + _NAME_AND_MESSAGE + rb"|" + _BEHIND_LEVEL + _END + rb")"
 LOGGER = (
     rb"(?:"
-    + (_STATED_TIME + rb"(?:" + _BETWEEN + rb"(?!" + _STATED_LEVEL + rb")" + _NAME + rb"){0,4}+")
+    + (rb"(?:" + _STATED_TIME + rb"|" + _MINUTE + rb"|" + _in_brackets(_MINUTE) + rb")")
+    + (rb"(?:" + _BETWEEN + rb"(?!" + _STATED_LEVEL + rb")" + _NAME + rb"){0,4}+")
     + (_BETWEEN + _STATED_LEVEL + _REST)
     + (rb"|" + _STATED_TIME + rb"(?:" + _BETWEEN + _PLACE + _END + rb"|" + _END_OF_TIME + rb")")
     + (rb"|(?:" + _NAME + rb"[ \t]{0,8}+(?:[-|:][ \t]{0,8}+)?+)?" + _FIRST_LEVEL + _REST)
