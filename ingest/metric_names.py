@@ -20,6 +20,7 @@ _METRIC = re.compile(
     r"|\bhit[\s_-]?rat(?:e|io)|^hit(?: \d+)?$|(?<![a-z\d])(?:w[am]pe|mase|srcc|plcc|lddt)(?![a-z\d])"
     r"|exact[\s_]?match|bits[\s_]per[\s_](?:char|byte|dim|token)|min[\s_]?dcf|\b(?-i:[UL]AS|SARI|MCD|[DJLTU]ER)\b|(?:^|[\s_/])(?-i:EM)$"
     r"|\blearn\b|\b(?:sec|samples?|tokens?|images?)/\w|^[23]d$"
+    r"|^(?:highest|lowest|best|final)[ _](?:train(?:ing)?|val(?:id(?:ation)?)?|test|dev)$"
 )
 _WEIGHT = re.compile(
     r"(?i)(?<!kappa)(?<!dice)(?<!jaccard)(?<!pearson)(?<!spearman)(?<!silhouette)(?<!correlation)"

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from math import isnan, nan
 from pathlib import PurePath
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from holter.ingest.console.headings.evaluation_headings import heading_data
 from holter.ingest.console.launches.next_launch import LAUNCH
@@ -55,6 +55,14 @@ _Results = dict[str, float]
 """The values of a row by their names."""
 
 
+class _Launches(NamedTuple):
+    """The rows of each launch; whether others were stopped before their results, or each states its date."""
+
+    rows: list[list[_Results]]
+    are_stopped: bool = False
+    are_dated: bool = False
+
+
 class ResultsOfLaunches(WholeFile):
     """Results of evaluations without any position."""
 
@@ -66,15 +74,17 @@ class ResultsOfLaunches(WholeFile):
         The evaluations of a single launch are numbered from 0 where it has several of the same data.
         """
         lines, times = _messages(text)
-        launches, are_stopped = _launches(lines, times)
-        found = [rows for rows in launches if rows]
+        launches = _launches(lines, times)
+        found = [rows for rows in launches.rows if rows]
         is_again = any(_is_again(rows) for rows in found)
-        if len(launches) == 1 and (is_again or not found) and (numbered := _numbered_evaluations(lines)):
+        if len(launches.rows) == 1 and (is_again or not found) and (numbered := _numbered_evaluations(lines)):
             yield from self.read_lines(path, numbered)
             return
         names = {name for rows in found for row in rows for name in {*row} - confusion_counts([*row])}
         of_evaluation = [*map(is_of_evaluation, names)]
-        if not any(of_evaluation) or (len(found) > 1 and not (are_stopped or all(of_evaluation))):
+        if not (any(of_evaluation) or (launches.are_dated and not is_again)):
+            return
+        if len(found) > 1 and not (launches.are_dated or launches.are_stopped or all(of_evaluation)):
             return  # those of a training may be of its epochs
         if is_again and len(found) == 1:
             return
@@ -102,11 +112,11 @@ def _messages(text: str) -> tuple[list[str], list[float]]:
     return lines, times
 
 
-def _launches(lines: Sequence[str], times: Sequence[float]) -> tuple[list[list[_Results]], bool]:
-    """The results of each launch, which begins with the first line of the text where it is about the set-up.
+def _launches(lines: Sequence[str], times: Sequence[float]) -> _Launches:
+    """Each launch begins with the first line of the text where it is about the set-up.
 
     So it does with any first line with a pause before it each time, if several launches were stopped before
-    their results; whether that is so.
+    their results.
     """
     kinds = [line.translate(_NO_DIGITS).strip() for line in lines]
     first = next(filter(None, kinds), "")
@@ -120,8 +130,14 @@ def _launches(lines: Sequence[str], times: Sequence[float]) -> tuple[list[list[_
         launches = [_rows(lines[at:end]) for at, end in places]
         are_stopped = not is_about and launches.count([]) >= _LEAST_STOPPED
         if is_about or are_stopped:
-            return launches, are_stopped
-    return [_rows(lines)], False
+            return _Launches(launches, are_stopped, _are_dated(begins, times))
+    return _Launches([_rows(lines)])
+
+
+def _are_dated(begins: Sequence[int], times: Sequence[float]) -> bool:
+    """Whether each of several launches states when it began, and nothing else a time."""
+    dated = [at for at, time in enumerate(times) if not isnan(time)]
+    return len(dated) > 1 and dated == [*begins]
 
 
 def _is_again(rows: Sequence[_Results]) -> bool:

@@ -16,6 +16,7 @@ from holter.ingest.console.plain.bar_steps import (
     awaits_second,
     begin_training_of_bars,
     labels_of_bar,
+    passes_again,
     step_of_bar,
 )
 from holter.ingest.console.plain.plain_line import axis_state, parse_plain_line
@@ -397,15 +398,16 @@ def _means(values: dict[str, float], state: DialectState) -> dict[str, float]:
 def _split_of(bar: Bar, state: DialectState) -> str:
     """The data of a bar's evaluation; "" for the training.
 
-    Where bars of the training name their epoch, others are of an evaluation, and so is a shorter bar behind
-    the end of a training's, and one with nothing but values of an evaluation, where others have more.
+    Where bars of the training name their epoch, others are of an evaluation, and so is a second one of an
+    epoch that is over, a shorter bar behind the end of a training's, and one with nothing but values of an
+    evaluation, where others have more.
     """
     if bar.split or bar.is_of_training or not bar.values:
         return bar.split
     if bar.version is None and "trains" in state and all(map(is_of_evaluation, bar.values)):
         return "eval"
     if Counter.EPOCH in bar.counts:
-        return ""
+        return "eval" if passes_again(bar, state) else ""
     _, last, last_total, _ = state.get("bars", (0, 0, 0, None))
     is_shorter = bar.total < last_total == last
     return "eval" if "from one" in state or is_shorter else ""

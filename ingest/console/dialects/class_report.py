@@ -17,9 +17,13 @@ from holter.ingest.console.steps.positions import announced_step
 from holter.ingest.console.text.values import parse_numbers
 
 _MAX_CLASSES = 50
+_NAMES = "classes of report"
+"""The names of the classes of the report above that have a row so far."""
 _DATA_ABOVE = "data above report"
 _OF_EACH_EPOCH = ("val", "dev")
 """Data that are evaluated in each epoch: a report below the last one may be of those of the test."""
+_AMOUNT = re.compile(r"\s{2,40}\d{1,12}$")
+"""How many samples a class has, where that is before its scores."""
 _ROW = re.compile(
     r"\s*(?P<name>\S.{0,60}?)\s{2,40}(?:(?P<precision>[\d.]+)\s{2,40}(?P<recall>[\d.]+)\s{2,40})?"
     r"(?P<f1>[\d.]+)(?:\s{2,40}\d{1,12})?\s*"
@@ -28,22 +32,30 @@ _ROW = re.compile(
 
 def _begin(line: str, state: DialectState) -> None:
     """Note that rows of classes follow, and the data of the result right above them."""
-    state["rows of classes"] = 0
+    state[_NAMES] = []
     above = axis_state(state).get("evaluated above", "") if state.get("is near") else ""
     state[_DATA_ABOVE] = "" if above.startswith(_OF_EACH_EPOCH) else above
     state.pop("class columns", None)
 
 
 def parse_row(line: str, state: DialectState) -> LineValues | None:
-    """The numbers of a class, of the mean of all, or the accuracy."""
+    """The numbers of a class, of the mean of all, or the accuracy.
+
+    A class that has a row already shows that this is one of another table, such as a confusion matrix.
+    """
     match, axis = _ROW.fullmatch(line), axis_state(state)
     step = announced_step(axis)
     step = axis.get("step") if step is None else step
-    if match is None or state.get("rows of classes", _MAX_CLASSES) >= _MAX_CLASSES or step is None:
+    names = state.get(_NAMES)
+    if match is None or names is None or step is None:
         return None
-    state["rows of classes"] += 1
+    name = _AMOUNT.sub("", match["name"])
+    if name in names or len(names) >= _MAX_CLASSES:
+        del state[_NAMES]
+        return None
+    names.append(name)
     data = axis.get("evaluating") or axis.get("split") or state.get(_DATA_ABOVE)
-    name, split = match["name"], data or "eval"
+    split = data or "eval"
     values = {f"{name}/{metric}": match[metric] for metric in ("precision", "recall")}
     values[f"{name}/f1" if match["precision"] else name] = match["f1"]
     numbers = parse_numbers((metric_name(key, split), text) for key, text in values.items() if text)

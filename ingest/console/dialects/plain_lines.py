@@ -226,8 +226,9 @@ _DATA_ALONE = (
     rb"(?:^|\b(?:info|debug)\]?:? (?:[-|:] )?)(?:train(?:ing)?|val(?:id(?:ation)?)?|test|dev)"
     rb"[ \t]{0,4}[:=\t][ \t]{0,4}"
     rb"-?\d{1,9}\.\d[\de+-]{0,20}[ \t\r]{0,4}$"
+    rb"|^[ \t]{0,8}(?:highest|lowest|best|final) (?:train|val(?:id(?:ation)?)?|test): {1,4}\d{1,9}\.\d"
 )
-"""A line of nothing but the data and a number, a loss: `Validation: 1.77`."""
+"""A line of nothing but the data and a number, a loss: `Validation: 1.77`, `Highest Valid: 71.2`."""
 _TRAIN_AND_NUMBER = rb"^[('\" \t]{0,8}train(?:ing)?[' ,:]{1,6}\d{1,9}\.\d{1,20}"
 _ALL_DATA = _TRAIN_AND_NUMBER + rb"[' ,|]{1,6}val(?:id(?:ation)?)?[' ,:]{1,6}\d{1,9}\.\d"
 """A line of the numbers of all data: `('Train ', 0.11, 'Valid ', 0.12, 'Test ', 0.13)`."""

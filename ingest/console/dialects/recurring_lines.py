@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from holter.ingest.console.dialect import DialectState, LineKind, LineResult, LineValues
+from holter.ingest.console.headings.line_labels import row_labels
 from holter.ingest.console.headings.opening_settings import is_opening_name
 from holter.ingest.console.headings.qualified_names import qualified, with_values_again
 from holter.ingest.console.headings.settings_in_blocks import (
@@ -109,7 +110,7 @@ def _recurring(line: str, state: DialectState) -> list[LineValues] | None:
         values = {f"{row}{name.removeprefix(f'{row[:-1]} ')}": value for name, value in values.items()}
     elif values:
         values = qualified(values, parts, shape, step, axis)
-    subject = subject_labels(values, axis)
+    subject = {**row_labels(values, axis), **subject_labels(values, axis)}
     labels = labels_below(subject, section_labels(axis))
     rows = with_values_again(LineValues(step, values, parse_time(line), labels), axis)
     found = (

@@ -1,12 +1,14 @@
 """Ultralytics YOLO: rows below a header, `1/100  2.5G  1.2  3.4  1.1  16  640: 100%|██████████| 4/4`.
 
 A file may have them without their bars. The row of an epoch is redrawn with running means; the first complete
-one counts, until the next header. Its evaluation is the row `all`.
+one counts, until the next header. Its evaluation is the row `all`; so are rows of classes below it, which the
+last evaluation has.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
 from holter.ingest.console.text.values import parse_number
@@ -18,12 +20,17 @@ _ROW = re.compile(
 )
 _CLASSES = re.compile(r"Class {1,40}Images {1,40}(?:Instances|Labels|Targets) (.{1,200})")
 _ALL = re.compile(rf"^\s{{0,60}}all((?:\s{{1,40}}{_NUMBER}){{3,20}})\s*$")
+_AMOUNTS = 2
+"""Numbers of a row that state how much data it is of: images and instances."""
+_MOST_CLASSES = 100
+"""Rows of classes that are read below a row `all`: COCO has 80."""
 _NOT_METRICS = frozenset({"Instances", "Size", "labels", "img_size"})
 
 
 def _header(line: str, state: DialectState) -> LineValues | None:
     if (match := _HEADER.search(line)) is not None:
         state["columns"] = match[1].split()[1:]
+        state.pop("below all", None)
         state.pop("drawn", None)
     return None
 
@@ -44,6 +51,7 @@ def _row(line: str, state: DialectState) -> LineValues | None:
 def _classes(line: str, state: DialectState) -> LineValues | None:
     if (match := _CLASSES.search(line)) is not None:
         names = re.split(r":(?=\s|$)", match[1], maxsplit=1)[0]
+        state.pop("below all", None)
         state["classes"] = _names_in_groups(names)
     return None
 
@@ -67,11 +75,26 @@ def _all(line: str, state: DialectState) -> LineValues | None:
     match = _ALL.match(line)
     if match is None or "epoch" not in state:
         return None
-    numbers = [parse_number(text) for text in match[1].split()[2:]]
-    pairs = zip(state.get("classes", ()), numbers, strict=False)
-    return LineValues(
-        int(state["epoch"]), {f"val/{name}": number for name, number in pairs if number is not None}
-    )
+    state["below all"] = 0
+    return _scores(match[1].split()[_AMOUNTS:], "val", state)
+
+
+def _scores(cells: Sequence[str], prefix: str, state: DialectState) -> LineValues:
+    """The scores of a row of an evaluation, at the step of the last epoch."""
+    pairs = zip(state.get("classes", ()), map(parse_number, cells), strict=False)
+    values = {f"{prefix}/{name}": number for name, number in pairs if number is not None}
+    return LineValues(int(state["epoch"]), values)
+
+
+def _class(line: str, state: DialectState) -> LineValues | None:
+    """The scores of a class, in a row with as many numbers as the row `all` above it."""
+    cells, count = line.split(), _AMOUNTS + len(state.get("classes", ()))
+    rows, name = state.get("below all", _MOST_CLASSES), " ".join(cells[:-count])
+    amounts = cells[-count:][:_AMOUNTS]
+    if rows >= _MOST_CLASSES or not name or not all(map(str.isdecimal, amounts)):
+        return None
+    state["below all"] = rows + 1
+    return _scores(cells[_AMOUNTS - count :], f"val/{name}", state)
 
 
 DIALECT = ConsoleDialect(
@@ -86,6 +109,10 @@ DIALECT = ConsoleDialect(
         LineKind(
             pattern=re.compile(rb"(?m)^ {1,40}\d{1,6}/\d{1,6} {1,40}[\d.]{1,20}[GMK]?[ \d.enaif+-]{5,300}$"),
             parse=_row,
+        ),
+        LineKind(
+            pattern=re.compile(rb"(?m) \d{1,9} {1,40}\d{1,9}(?: {1,40}\d[\d.e+-]{0,10}){2,20}[ \r]{0,40}$"),
+            parse=_class,
         ),
     ),
 )

@@ -7,9 +7,10 @@ the results of each epoch so.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from holter.ingest.console.headings.subjects_above import OF_ALL
 from holter.ingest.console.headings.training_sections import end_run_of_batches, section_labels
 from holter.ingest.console.line.line_counters import Counter
 from holter.ingest.console.line.line_shapes import LineShape
@@ -20,8 +21,13 @@ from holter.types import Labels, labels_of
 _PARTS = frozenset({"category", "class", "client", "player"})
 """What is always one of several."""
 _RUN = "run"
+_ABOVE, _BEHIND_FIRST = "row above", "behind first row"
+_MOST_NAMES = 64
+"""Names of results behind the first of several trainings."""
 _TRAINED_IN_TURN = "task"
 """What a program learns one after another, and evaluates again behind each."""
+_WITH_RESULTS = REPEATED_TRAININGS | {_TRAINED_IN_TURN}
+"""What has results behind its last epoch that state nothing of it."""
 _OF_WRITERS = frozenset({"logger", "run", "training"})
 """What a heading of an epoch begins with where it names who prints, as any line may."""
 
@@ -53,6 +59,10 @@ def labels_of_line(shape: LineShape, numbers: list[str], axis: dict[str, Any]) -
 
 def note_training(shape: LineShape, numbers: list[str], axis: dict[str, Any]) -> None:
     """Note of which of several trainings a line is: the steps of another one begin anew."""
+    if shape.row is not None and shape.row.name in _WITH_RESULTS and numbers[shape.row.index].isdecimal():
+        axis[_ABOVE] = [shape.row.name, str(int(numbers[shape.row.index]))]
+    else:
+        axis.pop(_ABOVE, None)
     if shape.row is not None:
         training = [shape.row.name, numbers[shape.row.index]]
     elif shape.about is not None:
@@ -64,6 +74,20 @@ def note_training(shape: LineShape, numbers: list[str], axis: dict[str, Any]) ->
     if axis.get("row", training) != training:
         forget_passes(axis)
     axis["row"] = training
+
+
+def row_labels(names: Iterable[str], axis: dict[str, Any]) -> dict[str, str]:
+    """The label of results that state none, below lines that state of which of several trainings they are.
+
+    `Fold 2 | Epoch 9 | loss 0.5` above `Best accuracy: 0.8`. What is not behind the first of these trainings
+    is of all: the mean behind the last one.
+    """
+    if (above := axis.get(_ABOVE)) is None or OF_ALL in axis:
+        return {}
+    first, known = axis.setdefault(_BEHIND_FIRST, [above, []])
+    if above == first:
+        known += [name for name in names if name not in known][: _MOST_NAMES - len(known)]
+    return dict([above]) if all(name in known for name in names) else {}
 
 
 def is_of_other_writer(shape: LineShape, labels: Labels | None) -> bool:

@@ -24,8 +24,14 @@ _HEADING = re.compile(
     r"(?P<name>[a-z][\w.+-]{0,60}?|\d{1,4})['\x22]?(?P<end> {0,4}[^\w\n'\x22 ][^\w\n]{0,40})?[ \t\r]{0,8}"
 )
 _ALL = rf"{_BEGIN}(?:global|server|federated|aggregated|overall|averaged?|mean|total)\b[^\d\n:=]{{0,40}}"
+_ALL_TRAININGS = (
+    rf"{_BEGIN}(?:all|averaged?|mean|overall|final|summary|aggregated?|results?) (?:[a-z]{{1,20}} ){{0,3}}"
+    r"(?:\d{1,4}[ -])?(?:run|fold|seed|split|trial|task|subject|experiment)s"
+)
 _OF_ALL = re.compile(rf"(?i){_ALL}:?[^\w\n]{{0,40}}")
 """A heading of what is of none of the subjects above: `Evaluate global model`, `Overall:`."""
+_OF_ALL_TRAININGS = re.compile(rf"(?i){_ALL_TRAININGS}:?[^\w\n]{{0,40}}")
+"""A heading of what is of all trainings above: `All runs:`, `Average over 5 folds:`."""
 _OPENING = re.compile(r"[\[(<=*#~-]")
 _PREPOSITION = re.compile(r"(?i)\b(?:on|of|for)(?: the)? $")
 _NO_NAMES = re.compile(
@@ -33,6 +39,8 @@ _NO_NAMES = re.compile(
     r"|(?i:metrics?|results?|scores?|performance|stat(?:istic)?s|history|report)"
 )
 _MOST_NAMES = 256
+OF_ALL = "of all trainings"
+"""That the results below are of all trainings of the launch."""
 
 
 def note_subject(named: Mapping[str, str], axis: dict[str, Any]) -> None:
@@ -60,6 +68,9 @@ def note_heading_of_subject(line: str, axis: dict[str, Any]) -> bool:
         return False
     if "subject" in axis and _OF_ALL.fullmatch(line) is not None:
         axis["subject"].pop("now", None)
+    if _OF_ALL_TRAININGS.fullmatch(line) is not None:
+        axis.get("subject", {}).pop("now", None)
+        axis[OF_ALL] = True
     return False
 
 
@@ -114,7 +125,7 @@ def _note(line: str, state: DialectState) -> None:
 SUBJECT_HEADINGS = LineKind(
     pattern=LinearPattern(
         rf"(?im)^{_BEGIN}(?:{_WORDS})s? ?[:=#]? {{0,4}}#?['\x22]?(?:[a-z][\w.+-]{{0,60}}|\d{{1,4}})"
-        rf"['\x22]?[^\w\n]{{0,40}}$|^{_ALL}:?[^\w\n]{{0,40}}$".encode()
+        rf"['\x22]?[^\w\n]{{0,40}}$|^(?:{_ALL}|{_ALL_TRAININGS}):?[^\w\n]{{0,40}}$".encode()
     ),
     parse=_note,
     any_program=True,

@@ -14,6 +14,7 @@ from typing import Any
 
 from holter.ingest.console.dialect import DialectState, LineKind
 from holter.ingest.console.headings.subjects_above import (
+    OF_ALL,
     has_values_below,
     note_heading_of_subject,
     note_subject,
@@ -129,6 +130,8 @@ _OF_ALL = ("round", "opening settings", "opening names", "opening block")
 _GLOBAL = re.compile(r"(?i)(?<![a-z])(?:global|server|federated|aggregated)(?![a-z])")
 _REPEATED = ("fold", "seed", "trial", "experiment", "repetition", "repeat", "replicate", "split")
 """What is done again from the beginning, unlike one of several tasks or clients."""
+_OF_LAUNCH = frozenset({*_REPEATED, "run", "task", "subject"})
+"""What a launch trains several of, of which it prints results together in the end."""
 _LEAST_EPOCHS = 5
 """Epochs before a stage that counts steps."""
 _UNNAMED_STAGE = "train"
@@ -396,6 +399,7 @@ def enter_section(counts: Mapping[Counter, tuple[int, int]], axis: DialectState)
     Returns whether it begins. What was learnt of the steps of one training does not hold for the next one.
     """
     section = axis.get("section")
+    axis.pop(OF_ALL, None)
     if section is None or not counts:
         return False
     epoch = counts.get(Counter.EPOCH)
@@ -569,6 +573,8 @@ def section_labels(axis: DialectState, names: Iterable[str] = (), *, of_all: boo
     first, now = section["first"], section["now"]
     if _IN_TURN in now and (of_all or any(map(_GLOBAL.search, names))):
         now = {name: value for name, value in now.items() if name != _IN_TURN}
+    if OF_ALL in axis:
+        now = {name: value for name, value in now.items() if name not in _OF_LAUNCH}
     if section.get("of all") is not None and section["of all"] == axis.get("evaluating"):
         now = {name: value for name, value in now.items() if name != "fold"}
     return labels_of({name: value for name, value in now.items() if first.get(name) != value and value})

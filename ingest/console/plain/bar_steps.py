@@ -16,6 +16,8 @@ from holter.types import Labels, labels_of
 
 _FEW = 2
 """Epochs and their batches that are too few to distinguish their bars."""
+_LEAST_APART = 2
+"""Batches by which the totals of a training and an evaluation differ: those of processes may by one."""
 _THROUGH = -1
 """What is noted of a bar that counts through all epochs."""
 _OF_A_TRAINING = (
@@ -35,6 +37,7 @@ _OF_A_TRAINING = (
     "names within",
     "names of epochs",
     "is early",
+    "passes again",
     "trains",
 )
 """What the state has of the bars of one training."""
@@ -68,6 +71,26 @@ def step_of_bar(bar: Bar, state: DialectState) -> int:
     from_one: bool = state["from one"]
     state["launch from one"] = from_one
     return bar.at + (number - from_one) * bar.total
+
+
+def passes_again(bar: Bar, state: DialectState) -> bool:
+    """Whether a bar of an epoch is another one than that of its training, which is over.
+
+    It has another total, or it began anew: other processes would be at the end, too. Of a training of one
+    epoch it may be the next one.
+    """
+    number, epochs = bar.counts[Counter.EPOCH]
+    last, furthest, total, before = state.get("epoch bar", (None, 0, 0, None))
+    if number != last:
+        state.pop("passes again", None)
+    if (last, furthest, before) != (number, total, None) or epochs == 1 or bar.version is not None:
+        return False
+    if state.get("may begin bars", False) or axis_state(state).get("section", {}).get("next"):
+        return False
+    is_other = abs(bar.total - total) >= _LEAST_APART or 2 * bar.at <= bar.total == total
+    if is_other:
+        state["passes again"] = True
+    return "passes again" in state
 
 
 def _step_over_epochs(number: int, bar: Bar, state: DialectState) -> int | None:

@@ -36,6 +36,8 @@ _INITIAL = "initial/"
 _WAITING = "initial results"
 """Those above a step that may be the first one or a later one, and this step."""
 _FIRST = "first with initial results"
+UNDECIDED = "undecided"
+"""Those right above the first batch, among the lines above: each batch may have its own above it."""
 _MOST_BETWEEN = 1
 """Lines without any metric between a heading and the results below it."""
 _LEAST_NAMES = 2
@@ -64,8 +66,12 @@ def initial_results(line: str, known: KnownLine, touching: int, state: DialectSt
     lines = [LineAbove(*each) for _, each in above["lines"]]
     found = _results(lines)
     counts = counts_of_neighbor(shape, known.numbers)
-    if found and _may_be_of(known, found, lines[len(lines) - touching :]):
+    right_above = lines[len(lines) - touching :]
+    if found and _may_be_of(known, found, right_above):
         found = []
+    elif found and found[-1] in right_above and is_first_batch(known):
+        above[UNDECIDED] = [each._replace(is_initial=True) for each in found]
+        return []
     found = found or _of_same_names(known, lines)
     if not (found and counts):
         return []
@@ -82,6 +88,16 @@ def initial_results(line: str, known: KnownLine, touching: int, state: DialectSt
         return found
     state[_WAITING] = [number, *found]
     return []
+
+
+def is_first_batch(record: KnownLine) -> bool:
+    """Whether a record is of the step 0 and has a loss: an evaluation of its own would be of the same model.
+
+    So what is right above it may be of it, rather than of a model that is evaluated before its training.
+    """
+    counts = counts_of_neighbor(record.shape, record.numbers)
+    counts_steps = bool(counts) and min(counts) <= Counter.BATCH and counts[min(counts)][0] == 0
+    return counts_steps and record.shape.is_record and is_training(record.shape)
 
 
 def results_before_steps(line: str, state: DialectState) -> list[LineAbove]:

@@ -22,6 +22,8 @@ _OF_UPDATE = re.compile(r"(?i)grad(?:ient)?s?(?:[ _]|$)|\bnorm$|\btime\b|memory|
 """Names of what is measured of an update, not of the model."""
 _LOSS = re.compile(r"(?i)loss|(?<![a-z])(?:bce|kld)(?![a-z])")
 """A loss, or a term of that of an autoencoder."""
+_BEFORE_DATA = re.compile(r"(?i)^(?:current|average|avg|mean|total|overall)[ _.-]{1,2}")
+"""What may be before the data that a name begins with: `Average val loss`."""
 _FRACTION = re.compile(r"-?\d{1,12}\.\d{2,20}")
 
 LAST_OF_FIRST = 1
@@ -115,6 +117,6 @@ def is_training(shape: LineShape) -> bool:
     return not shape.split and any(
         is_metric_name(field.name)
         and _LOSS.search(in_english(field.name)) is not None
-        and not is_of_evaluation(field.name)
+        and not is_of_evaluation(_BEFORE_DATA.sub("", field.name))
         for field in shape.metrics
     )

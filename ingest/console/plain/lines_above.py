@@ -4,8 +4,10 @@ Most programs state where they are before they state what they measured. Lines w
 counter of a text are therefore retained. If such a line comes again behind that counter, and this states that
 something ended or follows such lines alone, it is below its values; so is a step with values of its own of
 which the memory or a rate is right above, or results where the step has others of an evaluation. The lines
-are then read when their counter comes, as if they were below it. For an evaluation above the first of all see
-`initial_results`, for one between an epoch and its first step `results_of_next_step`.
+are then read when their counter comes, as if they were below it. Results above the first batch of all belong
+to it if their like are above the second one of its epoch, else to the untrained model. For an evaluation
+above the first of all see `initial_results`, for one between an epoch and its first step
+`results_of_next_step`.
 """
 
 from __future__ import annotations
@@ -35,7 +37,12 @@ from holter.ingest.console.plain.first_evaluations import (
     may_be_first_evaluation,
     remaining_first_evaluation,
 )
-from holter.ingest.console.plain.initial_results import initial_results, is_waiting, results_before_steps
+from holter.ingest.console.plain.initial_results import (
+    UNDECIDED,
+    initial_results,
+    is_waiting,
+    results_before_steps,
+)
 from holter.ingest.console.plain.kept_lines import (
     LAST_OF_FIRST,
     KnownLine,
@@ -72,6 +79,8 @@ from holter.ingest.console.steps.timed_rows import TIMED_ROWS, are_timed
 from holter.ingest.metric_names import is_metric_name
 
 _MOST_LINES = 64
+_MOST_ROWS = 1024
+"""Lines that are retained while the first one has a loss of the training: those of an epoch's batches."""
 _LONGEST = 500
 
 _MOST_IN_TURN = 6
@@ -117,12 +126,12 @@ def _lines_due(line: str, start: int, state: DialectState) -> list[LineAbove]:
     if above is None:
         return []
     if "templates" in above:
-        if "unconfirmed" in above and (number := _step_of(known_line(line))) is not None:
-            return _confirmed(number, state)
+        if "unconfirmed" in above and (due := _confirmed(known_line(line), state)) is not None:
+            return due
         if len(above["lines"]) < _MOST_LINES:
             return []
-        del state["above"]  # too many for the lines of an epoch
-        return [LineAbove(*each) for _, each in above["lines"]]
+        initial = _forgotten(state)  # too many for the lines of an epoch
+        return [*initial, *(LineAbove(*each) for _, each in above["lines"])]
     known = known_line(line)
     if "first" not in above:
         touching = _touching(above["lines"], start) if known.shape.counters else 0
@@ -159,14 +168,32 @@ def _step_of(known: KnownLine) -> int | None:
     return counts[min(counts)][0] if len(counts) == 1 and min(counts) <= Counter.STEP else None
 
 
-def _confirmed(number: int, state: DialectState) -> list[LineAbove]:
-    """The lines above the first step if the second one is as far behind it; else those behind the first."""
+def _confirmed(known: KnownLine, state: DialectState) -> list[LineAbove] | None:
+    """The lines above the first step if the second one is as far behind it; else those behind the first.
+
+    Those above the step 0 are of it if the second one is of the same epoch. None if a line is no step.
+    """
     above = state["above"]
+    if UNDECIDED in above:
+        counts = counts_of_neighbor(known.shape, known.numbers)
+        if not counts or not known.shape.is_record:
+            return None
+        is_confirmed = counts.get(Counter.EPOCH, (0, 0))[0] == above["epoch of first"]
+    elif (number := _step_of(known)) is not None:
+        is_confirmed = number == 2 * above["first"]
+    else:
+        return None
     lines = above.pop("unconfirmed")
-    if number != 2 * above["first"]:
+    if not is_confirmed:
         lines = above["lines"]
-        del state["above"]
+        return [*_forgotten(state), *(LineAbove(*each) for _, each in lines)]
+    above.pop(UNDECIDED, None)
     return [LineAbove(*each) for _, each in lines]
+
+
+def _forgotten(state: DialectState) -> list[LineAbove]:
+    """Forget the lines above; those of them that are of the untrained model in any case."""
+    return [LineAbove(*each) for each in state.pop("above").get(UNDECIDED, ())]
 
 
 def waits(line: str, place: LineAbove, state: DialectState) -> bool:
@@ -209,7 +236,7 @@ def lines_due_behind(
         if not (has_values or known.shape.counters):
             _keep(known, place, state)
         return []
-    if above is not None and "placed" not in state and "templates" not in above:
+    if above is not None and "placed" not in state and above.keys().isdisjoint(("templates", UNDECIDED)):
         keep_results(above["lines"], known, state)
     state["placed"] = True
     if above is None:
@@ -220,13 +247,13 @@ def lines_due_behind(
         if not known.has_numbers and "templates" not in above:
             above["heading"] = [known.template, place]  # maybe of values that wait
         elif "first" in above and "templates" not in above and has_values and not above["ends"]:
-            _forget_above(state)  # the counter is above these values
+            return _forget_above(state)  # the counter is above these values
         return []
     if "templates" not in above:
         rates = _rates_changed_above(above["lines"])
         return [*rates, *_lines_above_first(line, place, at, known, state)]
-    if at == above["at"]:
-        return []
+    if at == above["at"] or not (above["lines"] or known.shape.is_record):
+        return []  # `Epoch 2`: what waits then is of the first record below
     above["at"], lines, above["lines"] = at, above["lines"], []
     return [LineAbove(*each) for _, each in lines]
 
@@ -250,7 +277,9 @@ def _lines_above_first(
     may_be_first = not (shape.is_record or shape.split) and _step_of(known) == at
     if "first" not in above and (ends or at <= LAST_OF_FIRST or may_be_first):
         above["first"], above["ends"] = at, ends
-        if not ends and at > LAST_OF_FIRST:
+        if UNDECIDED in above:
+            above["epoch of first"] = counts_of_neighbor(shape, known.numbers).get(Counter.EPOCH, (0, 0))[0]
+        if (not ends and at > LAST_OF_FIRST) or UNDECIDED in above:
             above["unconfirmed"] = []
         counts_epochs = {field.counter for field in shape.counters} == {Counter.EPOCH}
         is_epoch = counts_epochs and not (ends or shape.is_record)
@@ -259,11 +288,10 @@ def _lines_above_first(
             touching = above["touching"] = _touching(above["lines"], place.start)
             right_above = [LineAbove(*each) for _, each in above["lines"][-touching:]] if touching else []
             above["evaluates"] = any(is_of_evaluation(field.name) for field in shape.metrics)
-            above["evaluates"] |= shares_value(known, right_above)
+            above["evaluates"] |= shares_value(known, right_above) or UNDECIDED in above
         return []
-    if above.get("first") != at:
-        del state["above"]  # nothing of what was above the first counter is above the second
-    return []
+    # nothing of what was above the first counter is above the second
+    return _forgotten(state) if above.get("first") != at else []
 
 
 def remaining(state: DialectState) -> list[LineAbove]:
@@ -281,7 +309,7 @@ def remaining(state: DialectState) -> list[LineAbove]:
     if "templates" in above:
         above["lines"], above["at"] = [], None
     else:
-        del state["above"]
+        lines = [*((0, each) for each in _forgotten(state)), *lines]
     return [LineAbove(*each) for _, each in lines]
 
 
@@ -375,7 +403,7 @@ def _keep(known: KnownLine, place: LineAbove, state: DialectState) -> None:
     if all(template != known.template for template, _ in lines):
         above["dropped"] = {}
     lines.append([known.template, place])
-    if len(lines) > _MOST_LINES:
+    if len(lines) > _MOST_ROWS or (len(lines) > _MOST_LINES and not is_training(_shape(lines[0]))):
         dropped, first = above["dropped"], str(lines.pop(0)[0])
         dropped[first] = dropped.get(first, 0) + 1
 
@@ -395,14 +423,17 @@ def _may_hold_values(known: KnownLine, place: LineAbove) -> bool:
     return is_known or known.is_named_number or place.in_block or not known.has_numbers
 
 
-def _forget_above(state: DialectState) -> None:
-    """Forget the lines above the first counter but for the memory or rates that were right above it."""
+def _forget_above(state: DialectState) -> list[LineAbove]:
+    """Forget the lines above the first counter but for the memory or rates that were right above it.
+
+    Returns those of them that are of the untrained model in any case.
+    """
     above = state["above"]
     lines = above["lines"][len(above["lines"]) - above.get("touching", 0) :]
     if not lines or any(_has_result(LineAbove(*each[1]).message) for each in lines):
-        del state["above"]
-    else:
-        above["lines"] = lines
+        return _forgotten(state)
+    above["lines"] = lines
+    return []
 
 
 def _announces(line: str, shape: LineShape) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from holter.ingest.console.dialect import DialectState, LineValues
-from holter.ingest.console.headings.line_labels import labels_of_line
+from holter.ingest.console.headings.line_labels import labels_of_line, row_labels
 from holter.ingest.console.headings.opening_settings import is_opening_setting
 from holter.ingest.console.headings.qualified_names import note_again, qualified
 from holter.ingest.console.headings.subjects_above import labels_below, note_place, subject_labels
@@ -164,6 +164,8 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     note_data(stated, names[0], axis)
     if numbered is not None:
         subject = {**subject, **labels_of_evaluation(numbered, int(step), axis)}
+    if shape.row is None:
+        subject = {**row_labels(values, axis), **subject}
     subject = {**subject, **(identity or {})}
     labels = labels_below(subject, labels_of_line(shape, numbers, axis))
     if shape.about is None and numbered is None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from holter.ingest.console.dialect import DialectState, LineResult, LineValues
 from holter.ingest.console.headings.class_measures import with_measure
+from holter.ingest.console.headings.line_labels import row_labels
 from holter.ingest.console.headings.qualified_names import with_values_again
 from holter.ingest.console.headings.subjects_above import labels_below, subject_labels
 from holter.ingest.console.headings.training_sections import end_section, section_labels
@@ -88,6 +89,7 @@ def parse_result(line: str, state: DialectState) -> LineResult:
     if block["is known"]:
         waiting, block["waiting"] = block["waiting"], {}
         end_section(values, axis)
+        subject = {**row_labels(values, axis), **subject}
         labels = labels_below(subject, section_labels(axis, values))
         return LineValues(step, {**waiting, **values}, labels=labels)
     if len(block["waiting"]) < _MOST_WAITING:

@@ -3,7 +3,8 @@
 Below `Epoch [1/5]`: `accuracy: 0.9`, then `Iter: 0 | Train Loss: 2.1 | Dev Loss: 2.3`. A function for the
 evaluation prints its results, and the line of the step is printed behind it. Where that line has values of an
 evaluation as well and is right below the results, they belong to it, and so do their like from there on.
-Until the line below them shows this, the first results of a launch wait.
+Where it is the first batch, `lines_above` decides whether they belong to it. Until the line below them shows
+this, the first results of a launch wait, with the headings above them.
 """
 
 from __future__ import annotations
@@ -11,8 +12,11 @@ from __future__ import annotations
 from typing import Any
 
 from holter.ingest.console.dialect import DialectState
+from holter.ingest.console.headings.evaluation_headings import heading_data
 from holter.ingest.console.line.data_names import is_of_evaluation
 from holter.ingest.console.line.line_counters import Counter
+from holter.ingest.console.line.line_shapes import LineShape
+from holter.ingest.console.plain.initial_results import UNDECIDED, is_first_batch
 from holter.ingest.console.plain.kept_lines import (
     KnownLine,
     LineAbove,
@@ -44,7 +48,7 @@ def waits_for_step(line: str, place: LineAbove, state: DialectState) -> bool:
     if not may_be_of_next_step(state):
         return False
     known = known_line(line)
-    if not _may_be_result(known):
+    if not _may_wait(line, known):
         return False
     state.setdefault(_WAITING, []).append([known.template, place])
     return True
@@ -58,10 +62,17 @@ def results_decided(line: str, touching: int, state: DialectState) -> list[LineA
     """
     lines = state[_WAITING]
     known = known_line(line)
-    if len(lines) < _MOST_LINES and _may_be_result(known):
+    if len(lines) < _MOST_LINES and _may_wait(line, known):
         return []
     del state[_WAITING]
-    if not (touching == len(lines) and _is_step_with_evaluation(known) and _has_result(lines)):
+    if not (touching and _has_result(lines[-touching:])):
+        return [LineAbove(*each) for _, each in lines]
+    if is_first_batch(known):
+        initial = [LineAbove(*each)._replace(is_initial=True) for _, each in lines]
+        state["above"] = {"lines": lines, UNDECIDED: initial}
+        return []
+    is_bare = touching == len(lines) and not any(_shape(each).split for each in lines)
+    if not (is_bare and _is_step_with_evaluation(known)):
         return [LineAbove(*each) for _, each in lines]
     templates = sorted({template for template, _ in lines})
     state["above"] = {"templates": templates, "lines": lines, "at": None}
@@ -82,12 +93,20 @@ def waiting_results(state: DialectState) -> list[Any]:
 def _may_be_result(known: KnownLine) -> bool:
     """Whether a line measures something, other than a loss of the training, and counts nothing."""
     shape = known.shape
-    is_bare = not (shape.counters or shape.is_settings or shape.split)
-    return is_bare and is_measured(shape) and not is_training(shape)
+    return not (shape.counters or shape.is_settings) and is_measured(shape) and not is_training(shape)
+
+
+def _may_wait(line: str, known: KnownLine) -> bool:
+    """Whether a line is a result, or a heading of results."""
+    return _may_be_result(known) or (not known.has_numbers and heading_data(line) is not None)
 
 
 def _has_result(lines: list[Any]) -> bool:
-    return any(is_result(known_line(LineAbove(*each).message).shape) for _, each in lines)
+    return any(is_result(_shape(each)) for each in lines)
+
+
+def _shape(line: Any) -> LineShape:
+    return known_line(LineAbove(*line[1]).message).shape
 
 
 def _is_step_with_evaluation(known: KnownLine) -> bool:

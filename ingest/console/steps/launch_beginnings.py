@@ -10,6 +10,7 @@ from holter.ingest.console.steps.epochs_of_headings import UNNUMBERED
 from holter.ingest.console.steps.known_steps import EVALUATES_ALONE, known_axis
 from holter.ingest.console.steps.other_units import forget_unit
 from holter.ingest.console.steps.outer_counts import forget_outer_count
+from holter.ingest.console.steps.recurrence import leave_waiting
 from holter.ingest.console.steps.round_steps import forget_round
 from holter.ingest.console.steps.timed_rows import TIMED_ROWS
 
@@ -52,6 +53,9 @@ _OF_POSITIONS = (
     "may end",
     "ends at",
     "lone step",
+    "of all trainings",
+    "row above",
+    "behind first row",
     "has values",
     EVALUATES_ALONE,
     UNNUMBERED,
@@ -112,6 +116,7 @@ def note_left(state: DialectState) -> None:
     """Note the step at which a launch was left, as another one begins, or may."""
     if "step" in state:
         state["left"] = state["step"]
+        leave_waiting(int(state["step"]), state)
 
 
 def note_trained_steps(steps: Sequence[int], state: DialectState) -> None:

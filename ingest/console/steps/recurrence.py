@@ -55,6 +55,13 @@ def recurring_values(
     ]
 
 
+def leave_waiting(step: int, state: DialectState) -> None:
+    """Note the step at which a launch was left for lines that wait: one before it is of another launch."""
+    for known in state.get("recurring", {}).values():
+        if known[0] < _LEAST_STEPS:
+            known[1] = max(known[1], step)
+
+
 def _has_others(kinds: Mapping[str, list[Any]], step: int) -> bool:
     """Whether lines of another kind that varies came at a step, or later."""
     return any(

@@ -16,6 +16,7 @@ _ZONE = rb"(?:Z|[+-]\d\d:?\d\d| [A-Z]{3,4}(?= [|-] )| [AP]M)?+"
 _TIME = (
     rb"(?:\d{4}[-/.]\d\d[-/.]\d\d(?:[T _]|, ?)" + _CLOCK + _ZONE + rb"|"
     rb"\d\d[-/.]\d\d(?:[-/.]\d{2,4}+)?+,? " + _CLOCK + _ZONE + rb"|"
+    rb"20\d{6}[ _-]" + _CLOCK + rb"|"
     rb"(?:[A-Z][a-z]{2},? )?(?:[A-Z][a-z]{2} [ \d]?\d|\d\d? [A-Z][a-z]{2})(?:,? \d{4})? "
     + _CLOCK
     + rb"(?: \d{4}\b)?|"
@@ -23,6 +24,8 @@ _TIME = (
     + _ZONE
     + rb")"
 )
+_MINUTE = rb"(?:\d{4}[-/.])?\d\d[-/.]\d\d \d\d:\d\d(?![:.,\d])"
+"""A date and a time without seconds, which is a time before a level alone: `10-22 22:19 root INFO `."""
 _LEVELS = rb"(?:INFO|DEBUG|WARN(?:ING)?)"
 _LEVEL = rb"(?:(?:" + _LEVELS + rb"|ERROR|CRITICAL|FATAL|NOTICE|TRACE|SUCCESS)(?![\w/.-]))"
 _LOWER_LEVEL = rb"(?:[Ii]nfo|[Dd]ebug|[Ww]arning)"
@@ -68,19 +71,23 @@ _PLACE = (
     + _SOURCE
     + rb"|"
     + _DOTTED
-    + rb"(?=:| [-|>]+ )|"
+    + rb"(?=:| [-|>]+ )|[A-Za-z_]\w{0,60}+(?= -   )|"  # as transformers prints it
     + _BEFORE_CELLS
     + rb")"
 )
-_BETWEEN = rb"[ \t]{0,8}+(?:[-|:,>]{1,2}+[ \t]{0,8}+)?+"
-_NAME = rb"(?:\[[^\[\]\n]{1,60}+\]|\([^()\n]{1,60}+\)|<[^<>\n]{1,60}+>|[\w./@-]{1,80}+)"
+_BETWEEN = rb"[ \t]{0,16}+(?:[-|:,>]{1,2}+[ \t]{0,8}+)?+"
+_NAME = rb"(?:\[[^\[\]\n]{1,60}+\]|\([^()\n]{1,60}+\)|<[^<>\n]{1,60}+>|\{[^{}\n]{1,60}+\}|[\w./@-]{1,80}+)"
 """Any part before a level: the name of a logger, a process, a host."""
 _STATED_TIME = rb"(?:" + _TIME + rb"|" + _in_brackets(_TIME + _INSIDE) + rb")"
+_LEVEL_AND_TIME = _LEVEL + rb" {0,4}+: {1,4}+" + _TIME + rb" {0,4}+"
+"""Both in the same brackets: `[INFO: 10:00:01]`."""
 _STATED_LEVEL = (
     rb"(?:"
     + _LEVEL
     + rb"|"
     + _in_brackets(_LEVEL + _INSIDE)
+    + rb"|"
+    + _in_brackets(_LEVEL_AND_TIME)
     + rb"|"
     + _in_brackets(_LOWER_LEVEL + rb" {0,4}+")
     + rb")"
@@ -90,6 +97,8 @@ _FIRST_LEVEL = (
     + _LEVELS
     + rb"(?![\w/.-])|"
     + _in_brackets(_LEVEL + _INSIDE)
+    + rb"|"
+    + _in_brackets(_LEVEL_AND_TIME)
     + rb"|"
     + _in_brackets(_LOWER_LEVEL + rb" {0,4}+")
     + rb")"
@@ -103,16 +112,21 @@ _SIGN = rb"[ \t]{0,8}+(?:(?:>>|->|=>|[->])[ \t]|:[ \t]?|\|" + _ROW_OF_BARS + rb"
 """A sign before the message; other blanks behind it belong to that, and a vertical line to a row of cells."""
 _END = rb"(?:" + _SIGN + rb"|(?<=[\])>])[ \t]?|[ \t]{1,5}+|(?=[ \t\r]{0,8}$))"
 _END_OF_TIME = (
-    rb"(?:[ \t]{0,8}+(?:>>|->|=>|[->])[ \t]|: |(?<=[\])>])[ \t]?"
+    rb"(?:[ \t]{0,8}+(?:>>|->|=>|[->])[ \t]|: |(?<= [AP]M) \|" + _ROW_OF_BARS + rb" |(?<=[\])>])[ \t]?"
     rb"| (?![ \t|]|-?\d[\d.]{0,20}+(?:[ \t](?!" + _COUNTED_BEHIND + rb"[,;:|]? )|$))|(?=[ \t\r]{0,8}$))"
 )
-"""What ends a time without a level: not where it may be a cell of a row, unlike in `10:00:01 3 epoch, `."""
+"""What ends a time without a level: not where it may be a cell of a row, unlike in `10:00:01 3 epoch, `.
+
+A time of twelve hours is none.
+"""
 
 _REST = rb"(?:" + _NAME_AND_MESSAGE + rb"|" + _BEHIND_LEVEL + _END + rb")"
 LOGGER = (
     rb"(?:"
-    + (_STATED_TIME + rb"(?:" + _BETWEEN + rb"(?!" + _STATED_LEVEL + rb")" + _NAME + rb"){0,4}+")
+    + (rb"(?:" + _STATED_TIME + rb"|" + _MINUTE + rb"|" + _in_brackets(_MINUTE) + rb")")
+    + (rb"(?:" + _BETWEEN + rb"(?!" + _STATED_LEVEL + rb")" + _NAME + rb"){0,4}+")
     + (_BETWEEN + _STATED_LEVEL + _REST)
+    + (rb"|" + _MINUTE + rb" - |" + _in_brackets(_MINUTE) + rb"(?:[ \t]-)?[ \t]?")
     + (rb"|" + _STATED_TIME + rb"(?:" + _BETWEEN + _PLACE + _END + rb"|" + _END_OF_TIME + rb")")
     + (rb"|(?:" + _NAME + rb"[ \t]{0,8}+(?:[-|:][ \t]{0,8}+)?+)?" + _FIRST_LEVEL + _REST)
     + (rb"|\[?[IWED] \d{6} " + _CLOCK + rb" [^\n\]]{1,80}+\] ?")

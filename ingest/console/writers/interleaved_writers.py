@@ -15,6 +15,7 @@ a training, from the second on, have the label `training`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from math import isnan
 from operator import sub
@@ -80,6 +81,7 @@ class InterleavedWriters:
         """The kind of the last row."""
         self._behind = [_Behind.from_json(row) for row in state.get("behind", ())]
         """Rows of other kinds since the first row that is held."""
+        self._begun = [_Begun(*each) for each in state.get("begun", ())]
         self.is_same_launch: bool = state.get("same launch", False)
         """Whether a training that begins anew belongs to the launch so far."""
         self._is_guess: bool = state.get("guess", False)
@@ -102,6 +104,8 @@ class InterleavedWriters:
         }
         if self.is_holding:
             state |= {"places": self._places, "behind": [row.to_json() for row in self._behind]}
+            if self._begun:
+                state["begun"] = [[*each] for each in self._begun]
             if self.is_same_launch:  # rows that are held back may be the last ones
                 state["same launch"] = True
             if self._is_guess:
@@ -186,7 +190,7 @@ class InterleavedWriters:
             return [*clear, kind.trainings.of_training(of_writer(row, writer))]
         if self.is_same_launch and kind.steps[:1] > [row.step] and self._is_long_after(row):
             self.is_same_launch = False
-        is_again = kind.is_first_again(row)
+        is_again = kind.is_first_again(row) and not self._has_gone_back
         is_paused = is_again and self._is_paused(row)
         is_back = kind.steps[:1] > [row.step] or (bool(kind.held) and row.step <= kind.held[-1][1].step)
         is_near = self._is_near(row, start, learn=not (is_again or is_back))
@@ -215,11 +219,11 @@ class InterleavedWriters:
                 if other is not kind:
                     rows += self._released(other)
             self._training = max(self._training, kind.trainings.number)
-            for other in self._kinds.values():
-                if other.trainings.is_before(kind.trainings):
-                    other.begin_training(kind.trainings.number, kind.trainings.before)
-                elif other is not kind and not self.is_same_launch:
-                    other.forget_steps()
+            if not self.is_same_launch:
+                for other in self._kinds.values():
+                    if other is not kind and not other.trainings.is_before(kind.trainings):
+                        other.forget_steps()
+            self._begin_with(kind.trainings)
             return clear + _beginning(self._in_order(rows))
         if self.is_holding and not (was_holding or kind.held):
             self._behind += [_Behind(place, name, each) for place, each in rows]
@@ -233,11 +237,31 @@ class InterleavedWriters:
 
     def _in_order(self, rows: Sequence[PlacedRow]) -> list[LogRow]:
         """Rows that are clear now as they came, with those behind them unless others are still held."""
-        if self.is_holding or (len(rows) == 1 and not self._behind):
+        if self.is_holding:
             return [row for _, row in rows]
-        behind = [(place, self._kinds[name].trainings.of_training(row)) for place, name, row in self._behind]
+        begun, self._begun = self._begun, []
+        if len(rows) == 1 and not self._behind:
+            return [rows[0][1]]
+        behind = [(at, self._training_at(at, name, begun).of_training(row)) for at, name, row in self._behind]
         self._behind = []
         return [row for _, row in sorted([*rows, *behind], key=lambda each: each[0])]
+
+    def _training_at(self, place: int, name: str, begun: Sequence[_Begun]) -> TrainingCount:
+        """The training that a row of a kind is of: the last one that began before its place, if any did."""
+        before = max((each for each in begun if each.place < place), default=None)
+        known = self._kinds[name].trainings
+        return known if before is None else replace(known, number=before.number, before=before.steps)
+
+    def _begin_with(self, trainings: TrainingCount) -> None:
+        """What comes next of the kinds that are of an earlier training is of this one."""
+        for kind in self._kinds.values():
+            if kind.trainings.is_before(trainings):
+                kind.begin_training(trainings.number, trainings.before)
+
+    @property
+    def _has_gone_back(self) -> bool:
+        """Whether rows of a kind are held whose step went back: what is behind them is of their training."""
+        return any(kind.held and not kind.is_again for kind in self._kinds.values())
 
     def add_lines(self, lines: UnlabelledRows) -> list[LogRow]:
         """The rows that are clear now. See `add`."""
@@ -343,10 +367,10 @@ class InterleavedWriters:
         if not self.is_same_launch or kind.trainings.first is None or first > kind.trainings.first:
             return [(place, kind.trainings.of_training(row)) for place, row in rows]
         named, last = [], first
-        kind.trainings.advance()
         for number, (place, row) in enumerate(rows):
-            if number and (row.begins or row.step < last) and row.step <= kind.trainings.first:
+            if not number or ((row.begins or row.step < last) and row.step <= kind.trainings.first):
                 kind.trainings.advance()
+                self._begun.append(_Begun(place, kind.trainings.number, kind.trainings.before))
             named.append((place, kind.trainings.of_training(row)._replace(begins=False)))
             last = row.step
         kind.trainings.first = first
@@ -380,6 +404,8 @@ class InterleavedWriters:
             if rows := kind.restart():
                 released += self._begin_trainings(kind, rows)
         self._training = max((kind.trainings.number for kind in self._kinds.values()), default=1)
+        if released:
+            self._begin_with(max((kind.trainings for kind in self._kinds.values()), key=_order_of))
         return _beginning(self._in_order(released))
 
     def begin_again(self) -> list[LogRow]:
@@ -445,6 +471,14 @@ def _usual_pause(longest: float | None) -> float:
     return _USUAL_PAUSES * max(longest or 0.0, _SHORTEST_PAUSE)
 
 
+class _Begun(NamedTuple):
+    """The place at which a training begins among rows that were held, its number and the steps before it."""
+
+    place: int
+    number: int
+    steps: int
+
+
 class _Behind(NamedTuple):
     """A row that is clear but comes behind one that is held: its place, its kind, and the row."""
 
@@ -461,6 +495,10 @@ class _Behind(NamedTuple):
         """The row from what `to_json` returned."""
         place, kind, row = stored
         return cls(place, kind, row_from_json(row))
+
+
+def _order_of(trainings: TrainingCount) -> tuple[int, int]:
+    return trainings.number, trainings.before
 
 
 def _beginning(rows: list[LogRow]) -> list[LogRow]:

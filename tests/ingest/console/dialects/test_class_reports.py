@@ -47,3 +47,31 @@ def test_a_report_far_below_a_result_is_of_no_known_data(tmp_path: Path) -> None
 def test_a_report_below_the_heading_of_an_evaluation_is_of_its_data(tmp_path: Path) -> None:
     text = f"{EPOCHS}Evaluating on test set...\nAccuracy: 0.77\nClassification Report:\n{REPORT}"
     assert _data(text, tmp_path) == {"test"}
+
+
+_EPOCHS = "Epoch 1 loss: 0.5\nEpoch 2 loss: 0.4\n"
+
+
+def test_the_support_may_be_before_the_scores(tmp_path: Path) -> None:
+    text = (
+        "Class    Support    Precision    Recall    F1-Score\n" + 50 * "-" + "\n"
+        "7        120        0.4100       0.0175    0.0348\n"
+        "old oak  300        0.6111       0.3875    0.4680\n"
+    )
+    steps = steps_of(read_log(tmp_path, _EPOCHS + text))
+    assert {name for name in steps if name.startswith("eval/")} == {
+        f"eval/{name}/{metric}" for name in ("7", "old oak") for metric in ("precision", "recall", "f1")
+    }
+
+
+def test_rows_of_another_table_with_the_same_classes_are_none(tmp_path: Path) -> None:
+    report = "           Precision    Recall    Fscore\n" + "".join(
+        f"{name:<10} 0.62{n}024  0.7{n}1135  0.67{n}375\n"
+        for n, name in enumerate(("CALM", "WINDY", "STORMY"))
+    )
+    matrix = "\n    Predicted\n  True  CALM  WINDY  STORMY\n" + "".join(
+        f"  {name:<10}  0.{n}  0.{n + 1}  0.1\n" for n, name in enumerate(("CALM", "WINDY", "STORMY"), 2)
+    )
+    steps = steps_of(read_log(tmp_path, f"{_EPOCHS}{report}{matrix}"))
+    assert steps["eval/CALM/precision"] == [2]
+    assert not any("repeat" in name for name in steps)

@@ -183,3 +183,23 @@ def test_a_number_in_the_name_of_a_recurring_value_is_no_sentence(mean: str, tmp
     [error] = steps.keys() - {"loss"}
     assert error.startswith("Train error")
     assert steps[error] == steps["loss"] == [10, 20, 30, 40, 50]
+
+
+def test_lines_of_a_launch_that_was_left_are_not_of_the_next_one(tmp_path: Path) -> None:
+    def launch(last: int, evaluated: range, best: int) -> str:
+        return (
+            "10:00:01 Device: cuda\n10:00:02 Train samples=134\n10:00:03 Parameters of the network read\n"
+            + (
+                "".join(
+                    f"10:00:04 step={n} loss=0.{9000 - n}\n"
+                    + (f"  [val] new best: 0.{best - n} saved best.pt\n" if n in evaluated else "")
+                    for n in range(100, last, 100)
+                )
+            )
+        )
+
+    run = read_log(tmp_path, launch(500, range(200, 300), 8000) + launch(1500, range(200, 1500, 200), 7000))
+    assert run.attempts == 2
+    [best] = [series for key, series in run.data.series.items() if "best" in key.metric]
+    assert {*best.attempt.tolist()} == {1}
+    assert best.step.tolist() == [*range(200, 1500, 200)]

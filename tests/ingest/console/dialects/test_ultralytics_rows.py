@@ -43,3 +43,18 @@ def test_scores_of_masks_are_not_those_of_boxes(tmp_path: Path) -> None:
     values = {key.metric: points.value.tolist() for key, points in run.data.series.items()}
     assert values["val/R"] == [0.12, 0.22, 0.32, 0.42]
     assert values["val/Mask/R"] == [0.16, 0.26, 0.36, 0.46]
+
+
+def test_rows_of_classes_below_the_last_evaluation(tmp_path: Path) -> None:
+    classes = CLASSES.format(instances="Instances")
+    text = "".join(NAMES + ROW.format(n=n, bar="") + classes + ALL.format(n=n) for n in range(3))
+    text += (
+        f"\n3 epochs completed in 0.2 hours.\nValidating best.pt...\n{classes}{ALL.format(n=3)}"
+        "              pebble          31         201        0.41       0.271       0.163\n"
+        "          red gravel          33         100       0.291       0.311       0.244\n"
+        "Speed: 0.3 ms per image\n"
+    )
+    values = {key.metric: each.value.tolist() for key, each in read_log(tmp_path, text).data.series.items()}
+    assert [values[f"val/pebble/{name}"] for name in ("P", "R", "mAP@.5")] == [[0.41], [0.271], [0.163]]
+    assert values["val/red gravel/mAP@.5"] == [0.244]
+    assert steps_of(read_log(tmp_path, text))["val/red gravel/R"] == [2]

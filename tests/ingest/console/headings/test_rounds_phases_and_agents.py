@@ -509,3 +509,21 @@ def test_the_name_of_a_part_does_not_hold_for_the_next_experiment(tmp_path: Path
         of_head.format("", "OAK"): [1, 2, 3],
         of_head.format("experiment=1/", "ELM"): [1, 2, 3],
     }
+
+
+def test_clients_below_rounds_behind_a_logger_without_seconds(tmp_path: Path) -> None:
+    messages = ["Reading the data", "Initializing nets"]
+    for number in range(4):
+        messages.append(f"in comm round:{number}")
+        for net in range(3):
+            messages += [f"Training network {net}.", f"Epoch: 0 Loss: 1.{net}5", f"Epoch: 1 Loss: 0.{net}5"]
+            messages += [f">> Test accuracy: 0.4{net}", " ** Training complete **"]
+        messages.append(f">> Global Model Test accuracy: 0.5{number}")
+    text = "".join(f"05-04 10:{at // 9:02} INFO     {message}\n" for at, message in enumerate(messages))
+    run = read_log(tmp_path, text)
+    assert run.attempts == 1
+    assert steps_of(run) == {
+        "Loss": [*range(24)],
+        "Test accuracy": [*range(1, 24, 2)],
+        "Global Model Test accuracy": [*range(5, 24, 6)],
+    }

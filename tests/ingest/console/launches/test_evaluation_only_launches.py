@@ -83,6 +83,21 @@ def test_settings_and_results_of_epochs_are_no_results_of_launches(tmp_path: Pat
     assert steps_of(read_log(tmp_path, epochs)) == {"Train loss": [*range(6)], "Val loss": [*range(6)]}
 
 
+def test_results_of_trainings_that_are_appended_behind_a_date(tmp_path: Path) -> None:
+    text = "".join(
+        f"\n\n2024-02-0{n} 1{n}:29:25.783002 CNN parameters\nFeatures 5120\ncolumns: [], target: price\n"
+        f"executed 65.8{n} minutes\nLoss: 0.5{n}\nAccuracy: 0.6{n}\n"
+        for n in range(1, 5)
+    )
+    labels = ["", *(f"/launch={number}" for number in range(2, 5))]
+    steps = steps_of(read_log(tmp_path, text))
+    assert steps == {f"{name}{label}": [0] for name in ("Loss", "Accuracy") for label in labels}
+    epochs = "".join(
+        f"2024-02-01 11:0{n}:25 Data read\n2024-02-01 11:0{n}:26 loss: 0.{n}\n" for n in range(5)
+    )
+    assert not any("launch" in name for name in steps_of(read_log(tmp_path, epochs)))
+
+
 _EPOCHS = "".join(
     f"epoch: {n}, batch: 0, auc: 0.5{n}, loss: 0.9{n}\nepoch: {n}, batch: 10, auc: 0.6{n}, loss: 0.8{n}\n"
     f"epoch: {n} done, auc: 0.55{n}, loss: 0.85{n}\n"

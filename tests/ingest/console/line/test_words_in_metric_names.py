@@ -129,14 +129,15 @@ def test_names_whose_words_look_like_others_are_read(case: str, tmp_path: Path) 
 @pytest.mark.parametrize(
     "name",
     ["HITS10", "hits_10", "Hits@10", "bpd", "NMI", "abs_rel", "F-measure", "AUPR",
-     "auroc", "CRPS", "WAPE", "MASE", "C-index", "Hit_Rate", "hit", "mean rank", "RMSD", "lddt"],
+     "auroc", "CRPS", "WAPE", "MASE", "C-index", "Hit_Rate", "hit", "mean rank", "RMSD", "lddt",
+     "Highest Valid", "final_test"],
 )  # fmt: skip
 def test_scores_of_graphs_images_and_clusters_are_metrics(name: str) -> None:
     assert is_metric_name(name)
 
 
 @pytest.mark.parametrize(
-    "name", ["hits", "hits_total", "cache hits", "bpdu", "anmi", "hit the limit", "swape"]
+    "name", ["hits", "hits_total", "cache hits", "bpdu", "anmi", "hit the limit", "swape", "final tests"]
 )
 def test_words_with_the_same_letters_are_none(name: str) -> None:
     assert not is_metric_name(name)

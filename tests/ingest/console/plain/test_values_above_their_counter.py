@@ -214,3 +214,32 @@ def test_many_lines_above_the_first_counter_are_not_kept(reading: Any) -> None:
     chosen = formats()["key-value"]
     points = reading.read_growing("train.log", text.encode(), [len(text)], chosen=chosen).points
     assert len(points) < 70
+
+
+def _pass(n: int, batch: int, heading: str = "") -> str:
+    rows = "".join(f"{name} : {n}{digit}.2%\n" for name, digit in (("sand", 1), ("gravel", 2)))
+    results = f"Evaluating\nTest IoU per class:\n{rows}mean val iou is {n}3.1\nMean val loss is 1.{n}\n"
+    return f"{heading}{results}epoch {n // 3} iter {batch}, loss: 0.{9 - n}\nno errors\n"
+
+
+@pytest.mark.parametrize("heading", ["", "#### Epoch : {}\n"])
+def test_results_above_the_first_batch_and_each_later_one_are_of_them(tmp_path: Path, heading: str) -> None:
+    text = "".join(_pass(n, n % 3 * 50, heading.format(n // 3 + 1) if n % 3 == 0 else "") for n in range(6))
+    run = read_log(tmp_path, text)
+    assert run.attempts == 1
+    steps = steps_of(run)
+    assert steps["Test IoU/sand"] == steps["loss"]
+    [loss] = [points.value.tolist() for key, points in run.data.series.items() if "val loss" in key.metric]
+    assert loss == [float(f"1.{n}") for n in range(6)]
+
+
+def test_results_above_the_first_batch_alone_are_of_the_untrained_model(tmp_path: Path) -> None:
+    batches = "".join(f"epoch 0 iter {n}, loss: 0.{9 - n // 50}\n" for n in (0, 50, 100))
+    run = read_log(tmp_path, f"val acc: 0.1\n{batches}val acc: 0.5\n")
+    assert steps_of(run)["val acc"] == [0, 100]
+
+
+def test_results_above_the_first_batch_of_each_epoch_are_of_the_epoch_above(tmp_path: Path) -> None:
+    text = "".join(f"val acc: 0.{n}\nepoch {n} iter 0, loss: 0.{9 - n}\n" for n in range(1, 6))
+    steps = steps_of(read_log(tmp_path, text))
+    assert steps["val acc"] == steps["loss"][:-1]  # that above the first is apart, at the same step

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.log_runs import read_log, steps_of
+from tests.support.log_runs import assert_steps, read_log, steps_of
 
 N = range(1, 7)
 
@@ -169,3 +169,13 @@ def test_lines_of_processes_below_each_step_are_no_steps(tmp_path: Path) -> None
         f"step {n}, loss: 2.{n}\n" + "".join(f"loss: 2.{n}{rank:02}\n" for rank in range(16)) for n in N
     )
     assert steps_of(read_log(tmp_path, text))["loss"] == [*N]
+
+
+def test_an_epoch_may_have_hundreds_of_lines_above_its_end(tmp_path: Path) -> None:
+    text = "Loading 40 images\n" + "".join(
+        "".join(f"Batch loss: {2 / epoch + at / 1000:.4f}\n" for at in range(300))
+        + f"Validation loss: {3 / epoch:.4f}\nEpoch {epoch} finished\n"
+        for epoch in (1, 2, 3)
+    )
+    expected = {"Batch loss": [*range(1, 901)], "Validation loss": [300, 600, 900]}
+    assert_steps(tmp_path, text, expected)

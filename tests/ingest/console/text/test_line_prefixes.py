@@ -33,6 +33,19 @@ PREFIXES: dict[str, Callable[[int], str]] = {
         "\x1b[36m__main__\x1b[0m:\x1b[36mmain\x1b[0m:\x1b[36m55\x1b[0m - "
     ),
     "logger with a name": lambda at: f"2026-05-04 10:{at // 60:02}:{at % 60:02},123 - train - INFO - ",
+    "logger without seconds": lambda at: f"05-04 10:{at // 60:02} train        INFO     ",
+    "logger without seconds or name": lambda at: f"2026-05-04 10:{at // 60:02} INFO     ",
+    "logger without seconds in brackets": lambda at: f"[2026-05-04 10:{at // 60:02}][INFO] ",
+    "logger with a wide name": lambda at: f"05-04 10:{at // 60:02} root         INFO     ",
+    "a minute in brackets": lambda at: f"[2026-05-04 10:{at // 60:02}] ",
+    "logger with a place in braces": lambda at: (
+        f"[2026-05-04 10:{at // 60:02}:{at % 60:02},123] {{train.py:55}} INFO - "
+    ),
+    "logger with a name behind the level": lambda at: (
+        f"05/04/2026 10:{at // 60:02}:{at % 60:02} - INFO - train -   "
+    ),
+    "logger with a compact date": lambda at: f"20260504-10:{at // 60:02}:{at % 60:02} INFO: ",
+    "level and time in brackets": lambda at: f"[ INFO : 2026-05-04 10:{at // 60:02}:{at % 60:02} ] ",
     "time": lambda at: f"[10:{at // 60:02}:{at % 60:02}] ",
     "absl": lambda at: f"I0504 10:{at // 60:02}:{at % 60:02}.123456 1234 train.py:55] ",
     "level": lambda _: "INFO     ",
@@ -139,6 +152,9 @@ def test_each_rank_has_its_own_tables_and_headings(tmp_path: Path, log: str) -> 
         ("2026-05-04 10:00:01 3 epoch, loss 0.5", "3 epoch, loss 0.5"),
         ("10:00:01 12 steps: loss 0.5", "12 steps: loss 0.5"),
         # a time that may be a cell
+        ("05-04 10:00 1 0.5", "05-04 10:00 1 0.5"),
+        ("05/04 10:00:01 AM | Train: [ 1/50] loss 0.5", "Train: [ 1/50] loss 0.5"),
+        ("05/04 10:00:01 AM | 1 | 0.5 |", "05/04 10:00:01 AM | 1 | 0.5 |"),
         ("10:00:01 3 train 0.5", "10:00:01 3 train 0.5"),
         ("2026-05-04 10:00:01,1,0.5", "2026-05-04 10:00:01,1,0.5"),
         ("10:00:01  1  0.5", "10:00:01  1  0.5"),
