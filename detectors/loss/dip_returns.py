@@ -34,6 +34,9 @@ class DipReturnThresholds(Thresholds):
     """Times the length of the dip for which the loss must have been at its level right before it."""
     high_share: float = 0.5
     """Share of these points that must be above the middle: there may have been earlier dips."""
+    earlier_share: float = 0.33
+    """Share of the points before these (as many as a dip may have) that must be above the middle, too: of
+    those of a loss that rings after a spike, only the spike is. Dips in sequence leave less than half."""
     level_share: float = 0.35
     """Share of the depth of the dip by which the level before it may have moved between its two halves, and
     may differ from the level after it. One that falls in a straight line moves by two thirds of the depth,
@@ -97,14 +100,19 @@ def _dip(
     begin = _dip_start(value, start, middle, thresholds)
     if begin is None:
         return None
-    before = value[begin - thresholds.lasted * (start - begin) : begin]
+    first = begin - thresholds.lasted * (start - begin)
+    before = value[first:begin]
     high, now = before[before > middle], since[since > middle]
     if len(high) < thresholds.high_share * len(before) or len(now) < thresholds.fewest_points:
         return None
     level = median(high)
     moved = abs(median(high[len(high) // 2 :]) - median(high[: len(high) // 2]))
-    if max(moved, abs(median(now) - level)) > thresholds.level_share * (level - low):
+    tolerance = thresholds.level_share * (level - low)
+    if max(moved, abs(median(now) - level)) > tolerance:
         return None
+    earlier = value[max(first - thresholds.windows[-1] // 2, 0) : first]
+    if np.count_nonzero(earlier > middle) < thresholds.earlier_share * len(earlier):
+        return None  # the level before was a rise itself
     return _Dip(begin, level)
 
 
