@@ -12,6 +12,7 @@ from holter.detectors.detector import Detector, DetectorContext
 from holter.detectors.evaluation.early_rise import EarlyRiseDetector
 from holter.detectors.evaluation.eval_loss import EvaluationDetector
 from holter.detectors.evaluation.overfitting import OverfittingDetector
+from holter.detectors.evaluation.recent_rise import RecentRiseDetector, merge_recent_rises
 from holter.detectors.findings import finding_type
 from holter.detectors.health.gpu_fault import GpuFaultDetector
 from holter.detectors.health.memory_leak import MemoryLeakDetector
@@ -57,6 +58,7 @@ BUILTIN: tuple[Detector, ...] = (
     NonfiniteDetector(),
     SpikeDetector(),
     EarlyRiseDetector(),
+    RecentRiseDetector(),
     SlowRiseDetector(),
     OverfittingDetector(),
     EvaluationDetector(),
@@ -101,7 +103,7 @@ def find(run: RunData, *, tuning: Tuning = Tuning(), state: IncrementalState | N
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
         findings = [finding for detector in registry().values() for finding in detector.detect(run, context)]
     judged = [judged_by_total(finding, run) for finding in drop_unwanted(findings, tuning)]
-    independent = inhibit(judged, run)
+    independent = inhibit(merge_recent_rises(judged), run)
     unplanned = drop_planned(independent, run, tuning)
     explained = explain_findings(unplanned, run, context.state, all_findings=independent)
     return sorted(

@@ -7,7 +7,7 @@ them, of which there are too few, and which fall steeply.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -21,6 +21,7 @@ from holter.detectors.formatting import figures
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.loss.announced_changes import AnnouncedChangeThresholds, stage_began
 from holter.detectors.positions import attempt_rows
+from holter.detectors.robust_statistics import row_medians
 from holter.detectors.thresholds import Thresholds
 from holter.roles import Role, role_of
 from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Series, Severity
@@ -30,6 +31,9 @@ EARLY_ROWS = 160
 
 
 _LOSSES = (Role.LOSS, Role.EVAL_LOSS)
+
+RiseSearch = Callable[[int, IntArray, FloatArray, int], "tuple[int, EarlyRise] | None"]
+"""Finds the first row of an attempt's first rows, from a number of known ones on, that shows a rise."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +66,10 @@ class EarlyRiseThresholds(Thresholds):
 
 @dataclass(frozen=True, kw_only=True)
 class EarlyRise:
-    """A rise among the first rows of an attempt, in steps: `end` is None while it lasts."""
+    """A rise among the first rows of an attempt, in steps: `end` is None while it lasts.
+
+    `first_high`: its height at the detection, where its strength grows with it.
+    """
 
     attempt: int
     compared_from: int
@@ -77,6 +84,13 @@ class EarlyRise:
     noise: float
     strength: float
     is_jump: bool
+    first_high: float | None = None
+
+    @property
+    def strength_reached(self) -> float:
+        """The strength of what it has reached, in place of that at its detection, by `first_high`."""
+        first = self.high if self.first_high is None else self.first_high
+        return self.strength * (self.high - self.low) / (first - self.low)
 
 
 @dataclass(frozen=True)
@@ -95,19 +109,12 @@ class EarlyRiseDetector:
             role = role_of(key)
             if role in _LOSSES and key.rank is None:
                 for rise in self._scan(run.series[key], context).rises:
-                    if not self._is_explained(run, rise):
-                        finding = _finding(run.series[key], role, rise, self.thresholds)
+                    if not is_explained_rise(run, rise, self.thresholds):
+                        finding = rise_finding(run.series[key], role, rise, self.thresholds)
                         known = first.setdefault((rise.attempt, role), finding)
                         if finding.detected_step < known.detected_step:
                             first[rise.attempt, role] = finding
         yield from first.values()
-
-    def _is_explained(self, run: RunData, rise: EarlyRise) -> bool:
-        """Whether another batch, mixture or stage explains a rise. A learning rate that warms up does not."""
-        changes = related_changes(run, rise.attempt, rise.compared_from, rise.detected)
-        if "batch_size" in changes or "mixture" in changes:
-            return True
-        return stage_began(run, rise.attempt, rise.compared_from, rise.detected, self.thresholds.announced)
 
     def _scan(self, series: Series, context: DetectorContext) -> EarlyRiseScan:
         checkpoints: ScanCheckpoints[EarlyRiseScan] = context.state.checkpoints(
@@ -115,11 +122,15 @@ class EarlyRiseDetector:
         )
         checkpoint = checkpoints.latest([series])
         scan = checkpoint.state if checkpoint else EarlyRiseScan()
-        sensitivity = context.tuning.of(series.key.metric).sensitivity
+        limits, sensitivity = self.thresholds, context.tuning.of(series.key.metric).sensitivity
+
+        def find(attempt: int, step: IntArray, value: FloatArray, known: int) -> tuple[int, EarlyRise] | None:
+            return _find_rise(attempt, step, value, known, sensitivity, limits)
+
         for span in attempt_rows(series, checkpoint.rows[0] if checkpoint else 0):
             finite = np.isfinite(series.value[span.rows])
             step, value = series.step[span.rows][finite], series.value[span.rows][finite]
-            scan = scan.after(span.attempt, step, value, sensitivity, self.thresholds)
+            scan = scan.after(span.attempt, step, value, find, limits, EARLY_ROWS)
         checkpoints.save(Checkpoint(scan, (len(series),)))
         return scan
 
@@ -144,26 +155,28 @@ class EarlyRiseScan:
         attempt: int,
         step: IntArray,
         value: FloatArray,
-        sensitivity: float,
+        find: RiseSearch,
         thresholds: EarlyRiseThresholds,
+        rows: int,
     ) -> EarlyRiseScan:
-        """The state after further rows [n] of an attempt, all of them finite."""
+        """The state after further rows [n] of an attempt, all of them finite; rises are searched for among
+        its first `rows`."""
         if not len(step):
             return self
         scan = self if attempt == self.attempt else self._of_attempt(attempt, int(step[0]))
         if scan.is_old:
             return scan
         if not scan._is_rising():
-            left = EARLY_ROWS - len(scan.value)
+            left = rows - len(scan.value)
             known = len(scan.value)
             scan = replace(
                 scan,
                 step=np.concatenate((scan.step, step[:left])),
                 value=np.concatenate((scan.value, value[:left])),
             )
-            found = _find_rise(attempt, scan.step, scan.value, known, sensitivity, thresholds)
+            found = find(attempt, scan.step, scan.value, known)
             if found is None:
-                is_old = len(scan.value) >= EARLY_ROWS
+                is_old = len(scan.value) >= rows
                 return replace(scan, is_old=True, step=step[:0], value=value[:0]) if is_old else scan
             row, rise = found
             step = np.concatenate((scan.step[row + 1 :], step[left:]))
@@ -191,13 +204,14 @@ class EarlyRiseScan:
             return self
         rise, size = self.rises[-1], thresholds.high_rows
         step, value = np.concatenate((self.step, step)), np.concatenate((self.value, value))
-        mean = sliding_window_view(value, size).mean(axis=1)
-        highest = np.maximum.accumulate(np.maximum(mean, rise.high))
-        is_back = mean < rise.low + thresholds.return_share * (highest - rise.low)
-        count = int(np.argmax(is_back)) + 1 if is_back.any() else len(mean)
-        top = int(np.argmax(mean[:count]))
-        if mean[top] > rise.high:
-            rise = replace(rise, high=float(mean[top]), peak=int(step[top + size - 1]))
+        # of medians: a lone point is neither the height of a rise nor keeps it from being over
+        level = row_medians(sliding_window_view(value, size))
+        highest = np.maximum.accumulate(np.maximum(level, rise.high))
+        is_back = level < rise.low + thresholds.return_share * (highest - rise.low)
+        count = int(np.argmax(is_back)) + 1 if is_back.any() else len(level)
+        top = int(np.argmax(level[:count]))
+        if level[top] > rise.high:
+            rise = replace(rise, high=float(level[top]), peak=int(step[top + size - 1]))
         if is_back.any():
             rise = replace(rise, end=int(step[count + size - 2]))
         latest = slice(len(step) + 1 - size, None)
@@ -265,7 +279,16 @@ def _find_rise(
     return None
 
 
-def _finding(series: Series, role: Role, rise: EarlyRise, thresholds: EarlyRiseThresholds) -> Finding:
+def is_explained_rise(run: RunData, rise: EarlyRise, thresholds: EarlyRiseThresholds) -> bool:
+    """Whether another batch, mixture or stage explains a rise. A learning rate that warms up does not."""
+    changes = related_changes(run, rise.attempt, rise.compared_from, rise.detected)
+    if "batch_size" in changes or "mixture" in changes:
+        return True
+    return stage_began(run, rise.attempt, rise.compared_from, rise.detected, thresholds.announced)
+
+
+def rise_finding(series: Series, role: Role, rise: EarlyRise, thresholds: EarlyRiseThresholds) -> Finding:
+    """The finding of a rise among the first rows."""
     name = "Loss" if role is Role.LOSS else f"Evaluation loss {series.key}"
     low, high = figures(rise.low, rise.high)
     moved = f"from {low} at step {rise.lowest:,} to {high} by step {rise.peak:,}"
@@ -281,7 +304,7 @@ def _finding(series: Series, role: Role, rise: EarlyRise, thresholds: EarlyRiseT
         detected_step=rise.detected,
         classified_step=rise.detected,
         severity=Severity.WARNING if rise.end is None else Severity.INFO,
-        confidence=1 - thresholds.doubt / min(max(rise.strength, 1.0), 1e6) ** 2,
+        confidence=1 - thresholds.doubt / min(max(rise.strength_reached, 1.0), 1e6) ** 2,
         summary=f"{name} rose soon after the run began, {moved}, and {back}.",
         advice=_advice(role, rise),
         evidence={
@@ -289,7 +312,7 @@ def _finding(series: Series, role: Role, rise: EarlyRise, thresholds: EarlyRiseT
             "peak": rise.high,
             "noise": rise.noise,
             "recovery_steps": None if rise.end is None else rise.end - rise.start,
-            "strength": rise.strength,
+            "strength": rise.strength_reached,
             "points_to_detect": rise.points,
             "lowest_step": rise.lowest,
             "precursors": [],

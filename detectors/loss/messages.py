@@ -17,7 +17,8 @@ from holter.plurals import counted, verb
 from holter.types import Kind, Labels, Severity
 
 EXPECTED_RISE_ADVICE = (
-    "Nothing to do: a logged change announced it, or the run has come back from such rises before."
+    "Nothing to do: a logged change announced it, the loss had been as high before, or the run has come back "
+    "from such rises before."
 )
 COMPONENT_ADVICE = (
     "Nothing to do as long as the total loss does not rise: its other components make up for this one."
@@ -83,7 +84,8 @@ class SpikeFacts:
     """The facts that a summary and an advice state; steps are those of the log, `last_step` the last seen.
 
     `level` is what the loss has drifted to, and the step by which it did; `lost_at` the step since which it
-    has been NaN or infinite. `component`: the name of a loss that is a component of another.
+    has been NaN or infinite; `dip` that at which it fell into the dip from which it returned. `component`:
+    the name of a loss that is a component of another.
     """
 
     classification: Classification
@@ -102,10 +104,18 @@ class SpikeFacts:
     rollback: SpikeRollback | None = None
     unmarked_restart: UnmarkedRestart | None = None
     is_expected: bool = False
+    dip: int | None = None
 
 
 def summarize_spike(facts: SpikeFacts) -> str:
-    """What happened, in one sentence with rounded numbers."""
+    """What happened, in one sentence with rounded numbers, and a second where it was a return from a dip."""
+    happened = _summarize_rise(facts)
+    if facts.dip is None:
+        return happened
+    return f"{happened} It had been as high until it fell at step {facts.dip:,}."
+
+
+def _summarize_rise(facts: SpikeFacts) -> str:
     classification, start = facts.classification, f"{facts.start_step:,}"
     dataset = dict(facts.labels).get("dataset")
     loss = f"Loss on {dataset} alone" if dataset else _named(facts)

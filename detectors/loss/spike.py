@@ -34,6 +34,7 @@ from holter.detectors.loss.detections import (
     with_rate_mismatches,
     with_unmarked_restarts,
 )
+from holter.detectors.loss.dip_returns import DipReturnThresholds, dip_before
 from holter.detectors.loss.excursions.evidence_factor import (
     EvidenceFactor,
     GradientEvidence,
@@ -99,6 +100,8 @@ class SpikeThresholds(Thresholds):
     """When a change of another metric is reported with an event."""
     announced_changes: AnnouncedChangeThresholds = AnnouncedChangeThresholds()
     """When a change that the run logged explains a rise as planned."""
+    dip_returns: DipReturnThresholds = DipReturnThresholds()
+    """When a rise is a return from a dip."""
     rollback: RollbackThresholds = RollbackThresholds()
     """Where the advice rolls back to."""
 
@@ -325,8 +328,19 @@ class _EventReporter:
             is_announced, may_last = self._explains(announced, development)
         is_expected = detection.is_usual or is_announced
         may_last = may_last or detection.excursion.jumps >= self.thresholds.periodic_rises.usual_jumps
+        dip = dip_before(
+            development.excursion,
+            development.segment,
+            self.thresholds.excursions.recovery,
+            self.thresholds.dip_returns,
+        )
         facts = self._facts(
-            detection, development, key, detected_step, is_expected=is_expected, may_last=may_last
+            detection,
+            development,
+            key,
+            detected_step,
+            is_expected=is_expected or dip is not None,
+            may_last=may_last or dip is not None,
         )
         changes = find_preceding_changes(
             self.run, attempt, facts.start_step, detected_step, self.thresholds.preceding_changes
@@ -347,7 +361,7 @@ class _EventReporter:
             classified_step=facts.classification.classified_step,
             severity=facts.classification.severity,
             confidence=float(1 - self.thresholds.doubt / strength**2),
-            summary=summarize_spike(facts),
+            summary=summarize_spike(replace(facts, dip=dip)),
             advice=advise_on_spike(facts),
             evidence={
                 **_evidence(development.excursion, facts),

@@ -104,6 +104,16 @@ class SignalBreak:
         """Whether its end may come."""
         return self.end is None and self.usual_from is None
 
+    @property
+    def is_unended(self) -> bool:
+        """Whether its level has become the usual one, and it has not come back since."""
+        return self.end is None and self.usual_from is not None
+
+    def is_back(self, block: float, share: float) -> bool:
+        """Whether a block is back by more than the rest, this share, of its move."""
+        move, moved = self.extreme - self.reference, block - self.reference
+        return moved < share * move if self.shape is BreakShape.EXPLOSION else moved > share * move
+
 
 @dataclass(frozen=True, eq=False)
 class BreakScan:
@@ -172,7 +182,9 @@ class BreakScan:
         highest = np.maximum.reduceat(new, starts).tolist() if blocks else []
         lowest = np.minimum.reduceat(new, starts).tolist() if blocks else []
         for chunk, first in enumerate(starts.tolist()):
-            is_open = bool(breaks) and breaks[-1].is_followed
+            is_open = bool(breaks) and (
+                breaks[-1].is_followed or self._may_end(breaks, highest[chunk], lowest[chunk])
+            )
             best = high if self.is_log else max((high, *latest))
             if is_open or self._may_break(highest[chunk], lowest[chunk], best, low):
                 inside = new[first : first + CHUNK_BLOCKS]
@@ -218,6 +230,16 @@ class BreakScan:
         before = usual - (self.limits.latest_chunks - 1) * CHUNK_BLOCKS
         return before if before >= self.limits.known_chunks * CHUNK_BLOCKS else usual
 
+    def _may_end(self, breaks: tuple[SignalBreak, ...], highest: float, lowest: float) -> bool:
+        """Whether a chunk with these extremes has any block that is back from a break whose level had become
+        the usual one."""
+        for each in breaks:
+            if each.is_unended:
+                nearest = lowest if each.shape is BreakShape.EXPLOSION else highest
+                if each.is_back(nearest, self.limits.return_share):
+                    return True
+        return False
+
     def _may_break(self, highest: float, lowest: float, high: float, low: float) -> bool:
         """Whether a chunk with these extremes has any block that is far from where each chunk was before, or
         has lost much of what was gained."""
@@ -233,11 +255,25 @@ class BreakScan:
         """The breaks after the blocks of one chunk."""
         for offset, last_row in enumerate(last_rows.tolist()):
             block = before.begin + offset
+            breaks = tuple(
+                self._ended_late(each, before, block, last_row) if each.is_unended else each
+                for each in breaks
+            )
             if breaks and breaks[-1].is_followed:
                 breaks = (*breaks[:-1], self._followed(breaks[-1], before, block, last_row))
             elif (found := self._detected(before, block, last_row)) is not None:
                 breaks = (*breaks, found)
         return breaks
+
+    def _ended_late(
+        self, present: SignalBreak, before: _BlocksBefore, block: int, last_row: int
+    ) -> SignalBreak:
+        """A break whose level had become the usual one after one more block: it may be back after all."""
+        first = max(block + 1 - CHUNK_BLOCKS, 0)
+        latest = before.medians[first : block + 1].tolist()
+        if not all(present.is_back(each, self.limits.return_share) for each in latest):
+            return present
+        return replace(present, end=int(before.first_rows[first]), end_seen=last_row)
 
     def _detected(self, before: _BlocksBefore, block: int, last_row: int) -> SignalBreak | None:
         limits, recent = self.limits, before.medians[max(block + 1 - CHUNK_BLOCKS, 0) : block + 1]

@@ -7,7 +7,7 @@ import pytest
 
 from holter.detectors import IncrementalState, find
 from holter.types import Finding, RunData
-from tests.support.curves import run, series
+from tests.support.curves import run, series, until
 
 N, AT = 3000, 1700
 
@@ -364,3 +364,24 @@ def test_a_third_that_is_lost_for_some_points_is_no_collapse() -> None:
 def test_the_first_step_down_of_a_level_that_never_fell_is_no_collapse() -> None:
     value = np.concatenate((np.repeat([0.01, 0.02, 0.03], [4, 4, 30]), np.repeat([0.02, 0.03], [60, 60])))
     assert found(run(series("reward", value))) == []
+
+
+@pytest.mark.parametrize(
+    ("points", "begin", "length"), [(3000, 800, 400), (1200, 300, 310), (8000, 2000, 3000)]
+)
+def test_an_accuracy_that_comes_back_after_its_collapse_had_become_usual_has_an_end(
+    points: int, begin: int, length: int
+) -> None:
+    place = np.arange(points)
+    value = 0.8 * (1 - np.exp(-3 * place / begin))
+    value[begin : begin + length] *= 0.1
+    value += 0.02 * np.random.default_rng(11).standard_normal(points)
+    data = with_loss("accuracy", value)
+    (finding,) = found(data)
+    assert (finding.start_step, finding.severity) == (begin, "info")
+    assert finding.end_step is not None
+    assert abs(finding.end_step - begin - length) <= 32
+    state = IncrementalState()
+    for last in range(0, points, 157):
+        seen = until(data, 0, last)
+        assert find(seen, state=state) == find(seen)
