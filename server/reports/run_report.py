@@ -63,7 +63,8 @@ class RunReports:
         with Session(self._engine) as session:
             rows = session.scalars(select(IncidentRow).where(IncidentRow.run_id == number)).all()
             incidents = {incident.id: incident for incident in read_incidents(session, rows)}
-        mark = health_mark(each.finding.severity for each in incidents.values() if each.is_open)
+        severities = [each.finding.severity for each in incidents.values() if each.is_open]
+        mark = health_mark(severities, is_judged=run["unjudged"] is None)
         values = {
             "run": run,
             "title": f"{run['project']} / {run['name']}",

@@ -43,6 +43,10 @@ def test_damaged_points_are_not_judged() -> None:
     assert damaged_facts((0, 1), "database disk image is malformed").unjudged == "Points cannot be read"
 
 
+GREEN = "3d9c68"
+"""The colour of the mark of a report about healthy runs."""
+
+
 def columns(steps: range, *names: str) -> dict[str, list[float]]:
     """Points of so many steps whose values are 1, a second apart, the last one now."""
     times = [time.time() - steps.stop + step for step in steps]
@@ -58,10 +62,14 @@ def test_the_reason_is_in_the_overview_the_run_and_its_report(client: httpx.Clie
     assert '<span class="quiet"><span class="word">Not judged: too few points</span>' in report
     assert '<p class="quiet"><span class="word">No incidents.</span></p>' in report
     assert "<dt>Loss</dt>" in report
+    week = "/api/v1/projects/llm/report"
+    assert not any(GREEN in page for page in (report, client.get(week).text))
     post(columns(range(3, 20), "loss"))
     (run,) = client.get("/api/v1/runs").json()["runs"]
     assert run["unjudged"] is None
-    assert "No open incidents" in client.get(f"/api/v1/runs/{run_id}/report").text
+    report = client.get(f"/api/v1/runs/{run_id}/report").text
+    assert "No open incidents" in report
+    assert all(page.count(GREEN) == 2 for page in (report, client.get(week).text))  # the mark and the icon
 
 
 def test_a_report_names_a_loss_that_is_not_plainly_the_loss(client: httpx.Client, post: Post) -> None:

@@ -61,6 +61,9 @@ def test_the_overview_names_what_is_not_judged_next_to_problems(
         problem = page.locator("[data-run]", has_text=run).locator(".cell-problem .cell-text")
         expect(problem).to_have_text(text)
         assert problem.evaluate("part => part.scrollWidth <= part.clientWidth")
+        heading = page.locator(".status-heading .severity")
+        expect(heading).to_contain_text("health not known")
+        assert page.locator(".status-heading .icon-ok").count() == 0
 
 
 @pytest.mark.slow
@@ -163,6 +166,24 @@ def test_numbers_that_are_compared_have_the_digits_in_which_they_differ(
 )
 def test_the_tile_names_a_loss_that_is_not_plainly_the_loss(call: Call, metric: str, name: str) -> None:
     assert call("run/summary_tiles.js", "lossName", metric) == name
+
+
+def test_a_closed_incident_without_an_end_has_the_time_at_which_it_was_closed(call: Call) -> None:
+    incident = {
+        **{"kind": "metric_collapse", "metric": "reward", "labels": {}, "attempt": 1, "run_id": "a"},
+        **{"start_step": 700, "end_step": None, "peak_step": None, "evidence": {}, "severity": "info"},
+        **{"state": "closed", "closed_at": 1_700_000_000, "recovered_at": None, "events": []},
+    }
+    time = call("lib/format.js", "clock", 1_700_000_000)
+    person = {"severity": "warning", "events": [{"type": "closed", "by": "Ada"}]}
+    recovered = {"state": "recovered", "recovered_at": 1_700_000_000, "severity": "warning"}
+    changes: list[dict[str, Any]] = [{}, person, recovered, {"state": "open"}]
+    assert [call("incidents/details.js", "keyFacts", incident | more)[-1] for more in changes] == [
+        ["Closed", time, "for information only"],
+        ["Closed", time, "by Ada"],
+        ["Recovered", time, ""],
+        ["Duration", "ongoing", "Open"],
+    ]
 
 
 def test_the_chart_of_an_incident_on_a_metric_without_a_role_has_the_unit_of_its_kind(call: Call) -> None:
