@@ -20,9 +20,10 @@ def health_mark(open_severities: Iterable[Severity], *, is_judged: bool = True) 
     """
     worst = max(open_severities, key=lambda severity: severity.rank, default=None)
     tick = _TICKS.get(worst.value) if worst is not None else None
+    strip = _OK if is_judged else _LINE
     line = 'fill="none" stroke-linecap="round" stroke-linejoin="round"'
     drawing = (
-        f'<path d="M4 17h6l3-8 5 14 4-10 2 4h4" {line} stroke="{_OK if is_judged else _LINE}" stroke-width="3"/>'
+        f'<path d="M4 17h6l3-8 5 14 4-10 2 4h4" {line} stroke="{strip}" stroke-width="3"/>'
         if tick is None
         else f'<path d="M4 19h7l2-5 3 8h3" {line} stroke="{_LINE}" stroke-width="2.6"/>'
         f'<rect x="20" y="4" width="6" height="24" rx="3" fill="{tick}"/>'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -88,7 +89,14 @@ def test_a_long_title_leaves_the_step_and_the_number_of_others(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("run", "tile"), [("exchange", "Loss: train_loss"), ("detector", "Loss"), ("gan", None), ("terms", None)]
+    ("run", "tile"),
+    [
+        ("exchange", "Loss: train_loss"),
+        ("detector", "Loss"),
+        ("gan", None),
+        ("terms", "Reward"),
+        ("rewards", "Reward"),
+    ],
 )
 def test_the_tile_of_the_loss_has_the_total_or_names_what_it_has(
     open_page: Opener, findings: FindingRuns, run: str, tile: str | None
@@ -96,7 +104,20 @@ def test_the_tile_of_the_loss_has_the_total_or_names_what_it_has(
     page = open_page(f"{findings.server.address}/runs/{findings.ids[run]}")
     expect(page.locator(".tile dt").first).to_have_text("State")
     names = page.locator(".tile dt").all_inner_texts()
-    assert [name for name in names if name.startswith("Loss")] == ([tile] if tile else [])
+    assert [name for name in names if name.startswith(("Loss", "Reward"))] == ([tile] if tile else [])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [1440, 390])
+def test_the_overview_has_the_reward_of_a_policy_in_full(
+    open_page: Opener, findings: FindingRuns, width: int
+) -> None:
+    page = open_page(f"{findings.server.address}/?q=rewards", width=width)
+    cell = page.locator("[data-run]", has_text="rewards").locator(".cell-loss")
+    expect(cell).to_contain_text("reward")
+    assert cell.evaluate("part => part.scrollWidth <= part.clientWidth")
+    if width == 1440:
+        expect(page.locator("[data-run] .trend")).to_have_attribute("aria-label", re.compile(r"^Reward from 8"))
 
 
 @pytest.mark.slow
