@@ -11,7 +11,7 @@ import numpy as np
 
 from holter.detectors.loss.components import is_total
 from holter.detectors.policy_losses import has_adversary
-from holter.roles import ROLE_TITLES, Role, is_of_evaluation, role_of
+from holter.roles import ROLE_TITLES, Role, is_of_evaluation, is_user_role, role_of
 from holter.server.schemas.base import SeriesName
 from holter.server.schemas.points import MetricChart
 from holter.server.schemas.runs import DefaultChart, StripThroughput
@@ -22,7 +22,10 @@ BINS = 120
 """Bins of the throughput on a health strip."""
 CHART_SERIES = 50
 """Series that a default chart names at most."""
-LATEST_ROLES = (Role.LOSS, Role.THROUGHPUT, Role.STEP_TIME, Role.MFU, Role.GRAD_NORM, Role.LEARNING_RATE)
+LATEST_ROLES = (
+    *(Role.LOSS, Role.REWARD, Role.THROUGHPUT, Role.STEP_TIME),
+    *(Role.MFU, Role.GRAD_NORM, Role.LEARNING_RATE),
+)
 """The roles whose newest values the overview shows."""
 _SPEED = frozenset({Role.THROUGHPUT, Role.STEP_TIME, Role.MFU})
 """Roles of which the series of evaluations do not represent a run."""
@@ -51,15 +54,18 @@ class HasPoints(Protocol):
 
 def representative_series(series: Iterable[HasPoints]) -> dict[Role, SeriesKey]:
     """The series that represents each of LATEST_ROLES: of few labels, many points, a short name; no speed of
-    evaluations, and no component of a loss whose total is logged as well."""
+    evaluations, no component of a loss whose total is logged as well, and a reward of evaluations only where
+    there is no other. No reward represents a run whose loss is what the user calls its loss."""
     candidates = [(role_of(each.key), each) for each in series]
     best: dict[Role, HasPoints] = {}
-    for role, each in sorted(candidates, key=lambda pair: _preference(pair[1])):
+    for role, each in sorted(candidates, key=lambda pair: _preference_of_role(*pair)):
         if role not in _SPEED or not is_of_evaluation(each.key):
             best.setdefault(role, each)
     if Role.LOSS in best:
         losses = [each for role, each in candidates if role is Role.LOSS]
         best[Role.LOSS] = _total_of(best[Role.LOSS], losses)
+        if is_user_role(best[Role.LOSS].key):
+            best.pop(Role.REWARD, None)
     return {role: best[role].key for role in LATEST_ROLES if role in best}
 
 
@@ -72,6 +78,10 @@ def _total_of(loss: HasPoints, losses: Iterable[HasPoints]) -> HasPoints:
         if is_total(each.key) and each.points >= fewest and len(each.key.labels) <= labels
     ]
     return loss if is_total(loss.key) or not totals else min(totals, key=_preference)
+
+
+def _preference_of_role(role: Role, series: HasPoints) -> tuple[bool, tuple[int, int, int, SeriesKey]]:
+    return role is Role.REWARD and is_of_evaluation(series.key), _preference(series)
 
 
 def _preference(series: HasPoints) -> tuple[int, int, int, SeriesKey]:
@@ -88,6 +98,8 @@ def default_charts(series: Iterable[HasPoints], incident_metrics: Collection[str
     for role, key in _series_with_charts(series, incident_metrics):
         groups.setdefault((role, "" if role in _COMBINED else key.metric), []).append(key)
     order = list(ROLE_TITLES)
+    if any(role is Role.REWARD for role, _ in groups):  # the loss of a policy does not show its progress
+        order.sort(key=lambda role: role is not Role.REWARD)
     ranked = sorted(
         groups.items(), key=lambda group: (order.index(group[0][0]), len(group[0][1]), group[0][1])
     )

@@ -1,4 +1,4 @@
-"""The present trend of a run's loss, and since when it is NaN or infinite: from stored points."""
+"""The present trend of a run's loss or reward, and since when it is NaN or infinite: from stored points."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ERRORS = 2.0
 
 
 def loss_trend(store: Store, run_id: int, series: SeriesSummary) -> LossTrend:
-    """The trend of a loss over the last tenth of its steps, as change per 1,000 steps.
+    """The trend of a loss or a reward over the last tenth of its steps, as change per 1,000 steps.
 
     `slope` is None with too few points, or if the newest value is not finite; 0 within twice its standard
     error, so that noise is no trend.

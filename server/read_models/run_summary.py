@@ -22,7 +22,7 @@ from holter.types import FloatArray, IntArray, SeriesKey
 STRIP_POINTS = 1000
 """Points of a reduced series from which the bins of a health strip are computed."""
 TREND_BINS = 48
-"""Values of the loss in the overview."""
+"""Values of the loss, or of the reward, in the overview."""
 _NO_THROUGHPUT: StripThroughput = {"step": [], "relative": []}
 
 
@@ -142,7 +142,8 @@ def _with_curves(
 ) -> RunFacts:
     """The facts with the curves of the overview, which are drawn again once they have grown by a bin."""
     speed = Role.THROUGHPUT if Role.THROUGHPUT in best else Role.STEP_TIME
-    if speed not in best and Role.LOSS not in best:
+    progress = Role.REWARD if Role.REWARD in best else Role.LOSS
+    if speed not in best and progress not in best:
         return facts
     if before is not None and _still_drawn(before, facts):
         return replace(facts, throughput=before.throughput, trend=before.trend, drawn_upto=before.drawn_upto)
@@ -150,7 +151,7 @@ def _with_curves(
     if speed in best:
         slower_is_more = speed is Role.STEP_TIME
         throughput = relative_throughput(*_curve(store, run_id, best[speed]), slower_is_more=slower_is_more)
-    trend = binned_means(*_curve(store, run_id, best[Role.LOSS])) if Role.LOSS in best else ()
+    trend = binned_means(*_curve(store, run_id, best[progress])) if progress in best else ()
     return replace(facts, throughput=throughput, trend=trend, drawn_upto=facts.max_step)
 
 
@@ -194,6 +195,7 @@ def _still_drawn(before: RunFacts, now: RunFacts) -> bool:
 def _latest_by_role(series: Mapping[Role, SeriesOverview]) -> LatestByRole:
     return {
         "loss": _latest_value(series.get(Role.LOSS)),
+        "reward": _latest_value(series.get(Role.REWARD)),
         "throughput": _latest_value(series.get(Role.THROUGHPUT)),
         "step_time": _latest_value(series.get(Role.STEP_TIME)),
         "mfu": _latest_value(series.get(Role.MFU)),

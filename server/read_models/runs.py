@@ -179,7 +179,7 @@ class RunReader:
         spans = spans_of(self._store.attempts(row.id))
         goodput = self._goodput(row, series, spans)
         info = self._info(row, facts, incidents)
-        trend = self._loss_trend(row.id, series)
+        trend = self._trend_of(Role.LOSS, row.id, series)
         spent = None if goodput is None else self._time_split(goodput, info, trend)
         details = self._details.details(row.id)
         return {
@@ -193,15 +193,16 @@ class RunReader:
             "goodput": None if spent is None else spent["forward"]["share"],
             "spent": spent,
             "loss_trend": trend,
+            "reward_trend": self._trend_of(Role.REWARD, row.id, series),
             "charts": default_charts(series, {incident.metric for incident in incidents}),
             "unreadable": unreadable,
             "unreadable_count": unreadable_count,
         }
 
-    def _loss_trend(self, run_id: int, series: Sequence[SeriesSummary]) -> LossTrend | None:
-        key = representative_series(series).get(Role.LOSS)
-        loss = next((each for each in series if each.key == key), None)
-        return None if loss is None else loss_trend(self._store, run_id, loss)
+    def _trend_of(self, role: Role, run_id: int, series: Sequence[SeriesSummary]) -> LossTrend | None:
+        key = representative_series(series).get(role)
+        found = next((each for each in series if each.key == key), None)
+        return None if found is None else loss_trend(self._store, run_id, found)
 
     def _time_split(self, goodput: Goodput, info: RunInfo, trend: LossTrend | None) -> TimeSplit:
         last_time = info["last_time"]

@@ -9,17 +9,23 @@ from holter.types import Severity
 
 _TICKS = {"critical": "#e0443f", "warning": "#d9921f"}
 _OK = "#3d9c68"
+_LINE = "#8fa3b8"
+"""The colour of the strip where it does not state the health."""
 
 
-def health_mark(open_severities: Iterable[Severity]) -> str:
-    """The mark as SVG; with a tick, as in the icon of the pages, where warnings or critical ones are open."""
+def health_mark(open_severities: Iterable[Severity], *, is_judged: bool = True) -> str:
+    """The mark as SVG; with a tick, as in the icon of the pages, where warnings or critical ones are open.
+
+    `is_judged`: whether anything is known about the health; without incidents the mark is grey otherwise.
+    """
     worst = max(open_severities, key=lambda severity: severity.rank, default=None)
     tick = _TICKS.get(worst.value) if worst is not None else None
+    strip = _OK if is_judged else _LINE
     line = 'fill="none" stroke-linecap="round" stroke-linejoin="round"'
     drawing = (
-        f'<path d="M4 17h6l3-8 5 14 4-10 2 4h4" {line} stroke="{_OK}" stroke-width="3"/>'
+        f'<path d="M4 17h6l3-8 5 14 4-10 2 4h4" {line} stroke="{strip}" stroke-width="3"/>'
         if tick is None
-        else f'<path d="M4 19h7l2-5 3 8h3" {line} stroke="#8fa3b8" stroke-width="2.6"/>'
+        else f'<path d="M4 19h7l2-5 3 8h3" {line} stroke="{_LINE}" stroke-width="2.6"/>'
         f'<rect x="20" y="4" width="6" height="24" rx="3" fill="{tick}"/>'
     )
     return (

@@ -26,7 +26,7 @@ from holter.server.reports.mark import health_mark, icon_address
 from holter.server.reports.page import length, markup, render
 from holter.server.reports.strip_svg import strip_svg
 from holter.server.schemas.events import IncidentEvent, RunChange
-from holter.server.schemas.runs import LatestValue, RunDetail
+from holter.server.schemas.runs import LatestValue, LossTrend, RunDetail
 from holter.server.store import Store
 from holter.types import SeriesKey, labels_of
 
@@ -63,7 +63,8 @@ class RunReports:
         with Session(self._engine) as session:
             rows = session.scalars(select(IncidentRow).where(IncidentRow.run_id == number)).all()
             incidents = {incident.id: incident for incident in read_incidents(session, rows)}
-        mark = health_mark(each.finding.severity for each in incidents.values() if each.is_open)
+        severities = [each.finding.severity for each in incidents.values() if each.is_open]
+        mark = health_mark(severities, is_judged=run["unjudged"] is None)
         values = {
             "run": run,
             "title": f"{run['project']} / {run['name']}",
@@ -179,17 +180,8 @@ def _figures(run: RunDetail) -> Iterator[tuple[str, str, str]]:
     yield "State", run["state"].capitalize(), ""
     if run["last_step"] is not None:
         yield "Step", f"{run['last_step']:,}", counted(run["attempts"], "attempt")
-    latest, trend = run["latest"], run["loss_trend"]
-    if latest["loss"] is not None:
-        note = ""
-        if trend is not None and trend["nonfinite_since"] is not None:
-            note = f"since step {trend['nonfinite_since']:,}"
-        elif trend is not None and trend["slope"] is not None:
-            slope = trend["slope"]
-            note = f"{slope:+.2g} per 1,000 steps" if slope else "flat"
-        metric = latest["loss"]["metric"]
-        is_plain = metric.lower().rsplit("/", 1)[-1] == "loss"
-        yield "Loss" if is_plain else f"Loss: {metric}", _value(latest["loss"]), note
+    latest = run["latest"]
+    yield from _progress(run)
     if latest["throughput"] is not None:
         yield "Throughput", _measure(latest["throughput"], Role.THROUGHPUT), latest["throughput"]["metric"]
     elif latest["step_time"] is not None:
@@ -201,6 +193,32 @@ def _figures(run: RunDetail) -> Iterator[tuple[str, str, str]]:
         f"{run['lost_steps']:,} steps",
         length(run["lost_seconds"]) if run["lost_steps"] else "",
     )
+
+
+def _progress(run: RunDetail) -> Iterator[tuple[str, str, str]]:
+    """The reward of a run that trains a policy, and the loss of another one, or where it is broken."""
+    reward, loss, loss_trend = run["latest"]["reward"], run["latest"]["loss"], run["loss_trend"]
+    if reward is not None:
+        yield _progress_name("Reward", reward), _value(reward), _trend_note(run["reward_trend"])
+    is_broken = loss_trend is not None and loss_trend["nonfinite_since"] is not None
+    if loss is not None and (reward is None or is_broken):
+        yield _progress_name("Loss", loss), _value(loss), _trend_note(loss_trend)
+
+
+def _progress_name(name: str, latest: LatestValue) -> str:
+    """The name with its metric, unless that is plainly the same."""
+    is_plain = latest["metric"].lower().rsplit("/", 1)[-1] == name.lower()
+    return name if is_plain else f"{name}: {latest['metric']}"
+
+
+def _trend_note(trend: LossTrend | None) -> str:
+    if trend is None:
+        return ""
+    if trend["nonfinite_since"] is not None:
+        return f"since step {trend['nonfinite_since']:,}"
+    if trend["slope"] is None:
+        return ""
+    return f"{trend['slope']:+.2g} per 1,000 steps" if trend["slope"] else "flat"
 
 
 def _value(latest: LatestValue) -> str:

@@ -66,7 +66,8 @@ class WeekReports:
         incidents = self._incidents(project, begin, end)
         of_run = Counter(incident.run.public_id for incident in incidents if incident.run is not None)
         details = [self._runs.run(run["id"]) for run in runs[:SHOWN_RUNS]]
-        mark = health_mark(each.finding.severity for each in incidents if each.is_open)
+        severities = [each.finding.severity for each in incidents if each.is_open]
+        mark = health_mark(severities, is_judged=any(run["unjudged"] is None for run in runs))
         values = {
             "project": project,
             "week": week,

@@ -31,6 +31,7 @@ class LatestByRole(ApiObject):
     """The newest value of each role, null where the run does not log it."""
 
     loss: LatestValue | None
+    reward: LatestValue | None
     throughput: LatestValue | None
     step_time: LatestValue | None
     mfu: LatestValue | None
@@ -219,7 +220,7 @@ class TimeSplit(ApiObject):
 
 
 class LossTrend(ApiObject):
-    """The trend of the loss over the newest tenth of its steps, whatever a chart shows.
+    """The trend of the loss or of the reward over the newest tenth of its steps, whatever a chart shows.
 
     `slope`: change per 1,000 steps; 0 within the noise; null with too few points, or if the newest value is
     not finite. `nonfinite_since`: the first step of the NaN or infinite values at the end, null without.
@@ -273,6 +274,7 @@ class RunDetail(RunInfo):
     goodput: float | None
     spent: TimeSplit | None
     loss_trend: LossTrend | None
+    reward_trend: LossTrend | None
     charts: list[DefaultChart]
     unreadable: list[UnreadableLocation]
     unreadable_count: int

@@ -9,7 +9,7 @@ import pytest
 
 from holter.attempts.goodput import Goodput, TimeUse, measure_goodput, superseded_steps
 from holter.attempts.superseded import AttemptSpan, superseded_points
-from holter.roles import Role
+from holter.roles import MetricWithRole, Role
 from holter.server.read_models.chart_layout import (
     BINS,
     CHART_SERIES,
@@ -132,6 +132,8 @@ def test_the_speed_of_evaluations_is_not_that_of_the_run() -> None:
     names = ("eval/samples_per_second", "eval_steps_per_second", "validation_step_time")
     evaluations = [Counted(SeriesKey(name), 1000) for name in names]
     assert representative_series(evaluations) == {}
+    losses = [Counted(SeriesKey(MetricWithRole("score", Role.LOSS)), 9), Counted(SeriesKey("reward"), 9)]
+    assert representative_series(losses) == {Role.LOSS: losses[0].key}
     speed = SeriesKey("train/samples_per_second")
     assert representative_series([*evaluations, Counted(speed, 10)]) == {Role.THROUGHPUT: speed}
 

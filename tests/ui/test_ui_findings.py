@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -61,6 +62,9 @@ def test_the_overview_names_what_is_not_judged_next_to_problems(
         problem = page.locator("[data-run]", has_text=run).locator(".cell-problem .cell-text")
         expect(problem).to_have_text(text)
         assert problem.evaluate("part => part.scrollWidth <= part.clientWidth")
+        heading = page.locator(".status-heading .severity")
+        expect(heading).to_contain_text("health not known")
+        assert page.locator(".status-heading .icon-ok").count() == 0
 
 
 @pytest.mark.slow
@@ -85,7 +89,14 @@ def test_a_long_title_leaves_the_step_and_the_number_of_others(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("run", "tile"), [("exchange", "Loss: train_loss"), ("detector", "Loss"), ("gan", None), ("terms", None)]
+    ("run", "tile"),
+    [
+        ("exchange", "Loss: train_loss"),
+        ("detector", "Loss"),
+        ("gan", None),
+        ("terms", "Reward"),
+        ("rewards", "Reward"),
+    ],
 )
 def test_the_tile_of_the_loss_has_the_total_or_names_what_it_has(
     open_page: Opener, findings: FindingRuns, run: str, tile: str | None
@@ -93,7 +104,20 @@ def test_the_tile_of_the_loss_has_the_total_or_names_what_it_has(
     page = open_page(f"{findings.server.address}/runs/{findings.ids[run]}")
     expect(page.locator(".tile dt").first).to_have_text("State")
     names = page.locator(".tile dt").all_inner_texts()
-    assert [name for name in names if name.startswith("Loss")] == ([tile] if tile else [])
+    assert [name for name in names if name.startswith(("Loss", "Reward"))] == ([tile] if tile else [])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [1440, 390])
+def test_the_overview_has_the_reward_of_a_policy_in_full(
+    open_page: Opener, findings: FindingRuns, width: int
+) -> None:
+    page = open_page(f"{findings.server.address}/?q=rewards", width=width)
+    cell = page.locator("[data-run]", has_text="rewards").locator(".cell-loss")
+    expect(cell).to_contain_text("reward")
+    assert cell.evaluate("part => part.scrollWidth <= part.clientWidth")
+    if width == 1440:
+        expect(page.locator("[data-run] .trend")).to_have_attribute("aria-label", re.compile(r"^Reward from 8"))
 
 
 @pytest.mark.slow
@@ -163,6 +187,24 @@ def test_numbers_that_are_compared_have_the_digits_in_which_they_differ(
 )
 def test_the_tile_names_a_loss_that_is_not_plainly_the_loss(call: Call, metric: str, name: str) -> None:
     assert call("run/summary_tiles.js", "lossName", metric) == name
+
+
+def test_a_closed_incident_without_an_end_has_the_time_at_which_it_was_closed(call: Call) -> None:
+    incident = {
+        **{"kind": "metric_collapse", "metric": "reward", "labels": {}, "attempt": 1, "run_id": "a"},
+        **{"start_step": 700, "end_step": None, "peak_step": None, "evidence": {}, "severity": "info"},
+        **{"state": "closed", "closed_at": 1_700_000_000, "recovered_at": None, "events": []},
+    }
+    time = call("lib/format.js", "clock", 1_700_000_000)
+    person = {"severity": "warning", "events": [{"type": "closed", "by": "Ada"}]}
+    recovered = {"state": "recovered", "recovered_at": 1_700_000_000, "severity": "warning"}
+    changes: list[dict[str, Any]] = [{}, person, recovered, {"state": "open"}]
+    assert [call("incidents/details.js", "keyFacts", incident | more)[-1] for more in changes] == [
+        ["Closed", time, "for information only"],
+        ["Closed", time, "by Ada"],
+        ["Recovered", time, ""],
+        ["Duration", "ongoing", "Open"],
+    ]
 
 
 def test_the_chart_of_an_incident_on_a_metric_without_a_role_has_the_unit_of_its_kind(call: Call) -> None:

@@ -127,6 +127,13 @@ def test_the_heading_of_the_overview_tells_of_what_runs(call: Call) -> None:
     assert heading(running=1) == ["ok", "1 running"]
     assert heading(unresolved=3) == ["ok", "Nothing is running"]
     assert heading(found=0) == ["info", "No matching runs"]
+    unjudged = [
+        call("runs/headline.js", "statusHeading", counts(attention=n, running=1), False) for n in (0, 1)
+    ]
+    assert unjudged == [
+        ["unknown", "1 running, health not known"],
+        ["warning", "1 running, 1 needs attention"],
+    ]
     note = call("runs/headline.js", "statusNote", counts(found=5, unresolved=1))
     assert note == "1 finished run unresolved · 5 of 20 runs"
 

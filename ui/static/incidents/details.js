@@ -119,7 +119,7 @@ export function evidenceTable(incident) {
 }
 
 /**
- * The three facts that matter first: where it began, what changed, how long it lasts. Pure.
+ * The three facts that matter first: where it began, what changed, how long it lasts or when it was closed. Pure.
  * @param {IncidentView} incident @returns {[string, string, string][]} name, value, and more about it
  */
 export function keyFacts(incident) {
@@ -141,8 +141,18 @@ export function keyFacts(incident) {
     facts.push(["Metric", incident.metric, labelTexts(incident).join(", ")]);
   if (end !== null && end > start)
     facts.push(["Duration", timed ? duration((end - start) / 1000) : count(end - start, "step"), sentenceCase(state)]);
-  else facts.push(["Duration", state === "open" ? "ongoing" : "not known", sentenceCase(state)]);
+  else facts.push(state === "open" ? ["Duration", "ongoing", "Open"] : closedFact(incident));
   return facts;
+}
+
+/**
+ * When, and by whom or why, an incident that has no end in the run recovered or was closed.
+ * @param {IncidentView} incident @returns {[string, string, string]}
+ */
+function closedFact({ state, severity, events, recovered_at: recovered, closed_at: closed }) {
+  const by = events.findLast((event) => event.type === state)?.by;
+  const why = state === "closed" && severity === "info" ? "for information only" : "";
+  return [sentenceCase(state), clock(state === "closed" ? closed : recovered), by ? `by ${by}` : why];
 }
 
 /** The steps or times of an incident, as text. A stall that a rollback ended has an end before its start. Pure. @param {IncidentView} incident */

@@ -565,6 +565,7 @@
  * The newest value of each role, null where the run does not log it.
  * @typedef {{
  *   loss: LatestValue | null,
+ *   reward: LatestValue | null,
  *   throughput: LatestValue | null,
  *   step_time: LatestValue | null,
  *   mfu: LatestValue | null,
@@ -758,7 +759,7 @@
  */
 
 /**
- * The trend of the loss over the newest tenth of its steps, whatever a chart shows.
+ * The trend of the loss or of the reward over the newest tenth of its steps, whatever a chart shows.
  * `slope`: change per 1,000 steps; 0 within the noise; null with too few points, or if the newest value is
  * not finite. `nonfinite_since`: the first step of the NaN or infinite values at the end, null without.
  * @typedef {{
@@ -811,6 +812,7 @@
  *   goodput: number | null,
  *   spent: TimeSplit | null,
  *   loss_trend: LossTrend | null,
+ *   reward_trend: LossTrend | null,
  *   charts: DefaultChart[],
  *   unreadable: UnreadableLocation[],
  *   unreadable_count: number,

@@ -137,8 +137,8 @@ export async function show(root, { signal, query, setQuery, onQuery, title }) {
   function draw() {
     const { counts } = source;
     if (!counts) return;
-    const [severity, text] = statusHeading(counts);
-    title(severity === "ok" ? "" : `${severity === "warning" ? "! " : ""}${text}`);
+    const [severity, text] = statusHeading(counts, source.isAnyJudged());
+    title(severity === "ok" || severity === "unknown" ? "" : `${severity === "warning" ? "! " : ""}${text}`);
     refill(heading, severityMark(severity, text));
     note.textContent = statusNote(counts);
     if (counts.all === 0) {

@@ -1,5 +1,5 @@
 // @ts-check
-/** The summary tiles of a run: state, step, loss and its slope, throughput, MFU, goodput, lost steps. */
+/** The summary tiles of a run: state, step, loss or reward and its slope, throughput, MFU, goodput, lost steps. */
 
 import { stateMark } from "../lib/badges.js";
 import { metricUnit } from "../lib/catalogue.js";
@@ -17,8 +17,9 @@ import {
 } from "../lib/format.js";
 
 /** @typedef {import("../lib/api_types.js").RunDetail} RunDetail */
+/** @typedef {import("../lib/api_types.js").LatestValue} LatestValue */
 
-/** The trend of the loss and what is wrong with it, as the second line of its tile. Pure. @param {RunDetail["loss_trend"]} trend */
+/** The trend of the loss or the reward and what is wrong with it, as the second line of its tile. Pure. @param {RunDetail["loss_trend"]} trend */
 export function trendText(trend) {
   if (!trend) return null;
   const { nonfinite_since: since, last_finite: last, last_finite_step: step, slope } = trend;
@@ -33,6 +34,25 @@ export function trendText(trend) {
 
 /** The name of a loss, with its metric unless that is plainly the loss: a component is not the total. Pure. @param {string} metric */
 export const lossName = (metric) => (/(^|\/)loss$/i.test(metric) ? "Loss" : `Loss: ${metric}`);
+
+/** The name of a reward, with its metric unless that is plainly the reward. Pure. @param {string} metric */
+const rewardName = (metric) => (/(^|\/)reward$/i.test(metric) ? "Reward" : `Reward: ${metric}`);
+
+/** @typedef {[name: string, newest: LatestValue, trend: RunDetail["loss_trend"]]} Progress */
+
+/**
+ * What measures the progress of a run: the reward where a policy is trained, whose loss says nothing about it
+ * unless it is broken; else the loss. Pure.
+ * @param {RunDetail} run
+ */
+export function progressOf({ latest: { loss, reward }, loss_trend: lossTrend, reward_trend: rewardTrend }) {
+  const isBroken = lossTrend && lossTrend.nonfinite_since !== null;
+  /** @type {Progress[]} */
+  const shown = [];
+  if (reward) shown.push([rewardName(reward.metric), reward, rewardTrend]);
+  if (loss && (!reward || isBroken)) shown.push([lossName(loss.metric), loss, lossTrend]);
+  return shown;
+}
 
 /** The next round number of steps. Pure. @param {number} step */
 export function nextRoundStep(step) {
@@ -75,14 +95,14 @@ export function summaryTiles(run, throughput) {
       ? null
       : tile("Step", stepText(run.last_step), nextMilestone(run)),
   ];
-  if (latest.loss)
+  for (const [name, value, trend] of progressOf(run))
     tiles.push(
       tile(
-        lossName(latest.loss.metric),
-        number(latest.loss.value),
-        trendText(run.loss_trend),
-        lossTitle(run, latest.loss),
-        run.loss_trend?.nonfinite_since !== null && run.loss_trend ? "critical" : "",
+        name,
+        number(value.value),
+        trendText(trend),
+        progressTitle(trend, value),
+        trend && trend.nonfinite_since !== null ? "critical" : "",
       ),
     );
   if (latest.throughput) tiles.push(throughputTile(run, latest.throughput));
@@ -132,8 +152,8 @@ function throughputTile(run, latest) {
   );
 }
 
-/** @param {RunDetail} run @param {import("../lib/api_types.js").LatestValue} latest */
-function lossTitle({ loss_trend: trend }, latest) {
+/** @param {RunDetail["loss_trend"]} trend @param {LatestValue} latest */
+function progressTitle(trend, latest) {
   const newest = `${latest.metric} at step ${stepText(latest.step)}`;
   if (!trend || trend.slope === null) return newest;
   return `${newest}\nTrend over steps ${stepText(trend.from_step)} to ${stepText(trend.to_step)}`;

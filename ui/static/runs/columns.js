@@ -41,13 +41,13 @@ const BUILT_IN = [
     isPicture: true,
     cell: (run) => drawStrip(run.strip, [170, 22]),
   },
-  { key: "trend", title: "Trend", width: "6rem", isPicture: true, cell: (run) => drawTrend(run.trend) },
+  { key: "trend", title: "Trend", width: "6rem", isPicture: true, cell: drawTrend },
   {
     key: "loss",
     title: "Loss",
-    width: "4.5rem",
+    width: "5.75rem",
     isNumber: true,
-    cell: ({ latest }) => (latest.loss ? number(latest.loss.value) : "–"),
+    cell: lossCell,
   },
   { key: "speed", title: "Throughput", width: "7.5rem", isNumber: true, cell: speedCell },
   {
@@ -181,6 +181,13 @@ function problemCell(run) {
   );
 }
 
+/** The loss; the reward, called so, of a run that trains a policy. @param {RunInfo} run */
+function lossCell({ latest: { loss, reward } }) {
+  if (reward)
+    return h("span", { title: reward.metric }, number(reward.value, 3), h("small", { class: "quiet" }, " reward"));
+  return loss ? number(loss.value) : "–";
+}
+
 /** @param {RunInfo} run */
 function speedCell({ latest: { throughput, step_time: time } }) {
   if (throughput)
@@ -230,8 +237,8 @@ export function trendPoints(values) {
   });
 }
 
-/** The loss as a small curve. @param {number[]} values */
-function drawTrend(values) {
+/** The loss, or the reward, as a small curve. @param {RunInfo} run */
+function drawTrend({ trend: values, latest }) {
   if (values.length < 2) return null;
   const points = trendPoints(values).map(([x, y]) => `${x.toFixed(1)} ${y.toFixed(1)}`);
   return svg(
@@ -241,7 +248,7 @@ function drawTrend(values) {
       viewBox: `0 0 ${TREND_WIDTH} ${TREND_HEIGHT}`,
       preserveAspectRatio: "none",
       role: "img",
-      "aria-label": `Loss from ${number(values[0])} to ${number(values[values.length - 1])}`,
+      "aria-label": `${latest.reward ? "Reward" : "Loss"} from ${number(values[0])} to ${number(values[values.length - 1])}`,
     },
     svg("path", { d: `M${points.join("L")}`, "vector-effect": "non-scaling-stroke" }),
   );

@@ -6,18 +6,20 @@ import { count } from "../lib/format.js";
 /** @typedef {import("../lib/api_types.js").RunCounts} RunCounts */
 
 /**
- * The heading and its severity. Pure.
- * @param {RunCounts} counts @returns {[string, string]}
+ * The heading and its severity; "unknown" where none of the runs is judged. Pure.
+ * @param {RunCounts} counts @param {boolean} [isJudged] @returns {[string, string]}
  */
-export function statusHeading({ all, found, running, stalled, sections }) {
+export function statusHeading({ all, found, running, stalled, sections }, isJudged = true) {
   if (found === 0) return ["info", all === 0 ? "No runs yet" : "No matching runs"];
   const { attention } = sections;
   const parts = [
     running > 0 ? `${running.toLocaleString("en-US")} running` : "Nothing is running",
     attention > 0 && `${count(attention, "needs", "need")} attention`,
     stalled > 0 && `${stalled.toLocaleString("en-US")} stalled`,
+    attention === 0 && !isJudged && "health not known",
   ].filter(Boolean);
-  return [attention > 0 ? "warning" : "ok", parts.join(", ")];
+  const severity = attention > 0 ? "warning" : isJudged ? "ok" : "unknown";
+  return [severity, parts.join(", ")];
 }
 
 /** What the heading does not say: what is over, and how many runs the filter leaves out. Pure. @param {RunCounts} counts */

@@ -93,6 +93,8 @@ export function runSource(signal, onChange, onError) {
       return notices;
     },
     rowAt,
+    /** Whether the health of any run that was fetched is known. */
+    isAnyJudged: () => [...runs.values()].some((run) => run.unjudged === null),
     /** The run of an id if it was fetched. @param {string} id */
     run: (id) => runs.get(id),
     /** Ask for other runs; resolves when the first of them are there. @param {RunQuery} wanted */
