@@ -183,3 +183,13 @@ def test_a_number_in_the_name_of_a_recurring_value_is_no_sentence(mean: str, tmp
     [error] = steps.keys() - {"loss"}
     assert error.startswith("Train error")
     assert steps[error] == steps["loss"] == [10, 20, 30, 40, 50]
+
+
+def test_how_long_the_first_epoch_took_is_read_once_its_values_are(tmp_path: Path) -> None:
+    text = "".join(f"Epoch: 0{n} | Time: 0m 1{n}s\n\tTrain Loss: 2.{n}\n" for n in range(1, 7))
+    assert steps_of(read_log(tmp_path, text)) == {"Time": [*range(1, 7)], "Train Loss": [*range(1, 7)]}
+
+
+def test_how_long_epochs_took_is_nothing_without_values(tmp_path: Path) -> None:
+    text = "".join(f"Epoch: 0{n} | Time: 0m 1{n}s\n" for n in range(1, 7)) + "Epoch: 07 loss: 0.5\n"
+    assert steps_of(read_log(tmp_path, text)).keys() == {"loss"}
