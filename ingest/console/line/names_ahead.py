@@ -18,10 +18,10 @@ NAME_AHEAD = re.compile(
 """A name before what is counted: `loss at step 5: 2.3`, `Loss epoch[0] = 2.3`, `Loss (epoch=3): 2.3`."""
 _LOSS_OF_DATA = re.compile(rf"(?i)(?:{ALL_DATA})[ _]loss")
 _NAME_AND_COUNT = re.compile(
-    rf"(?P<name>[^\n]+?) (?:(?:at|in|on|after|during|over|for|of) )?(?P<count>{_COUNT}|(?i:episode|round))"
+    rf"(?P<name>[^\n]{{1,120}}?) (?:(?:at|in|on|after|during|over|for|of) )?(?P<count>{_COUNT}|(?i:episode|round))"
 )
 """A name and a count in one, as a sign behind both makes them: `Loss after epoch` of `Loss after epoch=3`."""
-_NAME_AND_OTHER = re.compile(r"(?P<name>[^\n]+?) (?:after|at) (?P<count>[a-z]\w{0,40})")
+_NAME_AND_OTHER = re.compile(r"(?P<name>[^\n]{1,120}?) (?:after|at) (?P<count>[a-z]\w{0,40})")
 """A name and anything that is stated beside a count: `Loss after num_examples` of `=1000 epoch=3: 0.5`."""
 _BEFORE_COUNT = re.compile(rf"[ ,;]{{1,3}}{_COUNT} ?[=:] {{0,4}}$")
 _BEFORE_VALUE = re.compile(r"[\])]?(?: ?[:=] {0,8}| (?:is|[-=]>) {1,4})$")

@@ -6,7 +6,7 @@ import re
 
 from holter.ingest.console.line.class_figures import is_before_support
 from holter.ingest.console.line.data_names import names_data
-from holter.ingest.console.line.line_words import DATA_SPLIT
+from holter.ingest.console.line.line_words import ALL_DATA, DATA_SPLIT
 from holter.ingest.console.line.number_names import counts
 from holter.ingest.console.line.numbers_behind import values_behind
 from holter.ingest.metric_names import is_metric_name
@@ -26,6 +26,12 @@ _NAMES_OF_ONE = re.compile(
     r"(?<![\w./])((?:[A-Za-z]{2,20} ?/ ?){1,3}[A-Za-z]{2,20}) ([A-Za-z][\w-]{1,20})\s?[:=]?\s{0,4}$"
 )
 """The same before a word that all have in common: `mean/median reward 12.5/11.0`."""
+_DATA_OF_ONE = re.compile(
+    rf"(?i)(?<![\w./])({ALL_DATA})(?: ?[,&+] ?| and )({ALL_DATA}) "
+    r"([A-Za-z][\w-]{1,20}(?: [A-Za-z]\w{1,20})?)\s?[:=]?\s{0,4}[\[(]?$"
+)
+"""Two words for data before what both have: `train, val loss: 0.5, 0.4`, `train and test acc: 0.8 / 0.7`."""
+_BETWEEN_DATA = frozenset({",", "/", "|", "&", "", "and"})
 _WORDS = r"[A-Za-z][\w.-]{0,20}(?: [A-Za-z][\w.-]{0,20}){1,2}"
 _NAMES_OF_WORDS = re.compile(rf"(?<![\w./] )(?<![\w./])((?:{_WORDS} ?/ ?){{1,3}}{_WORDS})\s?[:=]?\s{{0,4}}$")
 """Names of several words each: `train loss / val loss: 0.5 / 0.6`."""
@@ -88,6 +94,7 @@ _END_OF_BRACKETS = ("): ", ") = ", ")=", "):")
 """What is behind names in brackets, between which commas may be where slashes are between the numbers."""
 _LOSS_BEFORE = re.compile(r"(?i)(?:loss(?:es)?|perplexity|\bppl|\br?mse|\bmae)[:=]? {0,4}$")
 """The name of what is no share of anything, right before a number."""
+_SHARE_BEFORE = re.compile(r"(?i)(?:acc(?:uracy)?|f1|auc|m?iou|dice)[:=]? {0,4}$")
 _BEHIND_PAIR = re.compile(r"\s{0,4}(?:$|[,;|)\]]|\s[A-Za-z][\w@/-]{0,30}(?: [\w@-]{1,30}){0,3}[:= ])")
 """What is behind a pair of numbers: the end, a sign or the next name."""
 _NEXT_NAME = re.compile(r",\s{0,4}[A-Za-z_](?:[\w./@%-]| (?! )){0,60}[:=]\s{0,4}$")
@@ -104,7 +111,7 @@ def listed_names(texts: tuple[str, ...]) -> dict[int, str]:
         if (data := _data_in_brackets(texts, index)) is not None:
             listed |= data
             continue
-        if (pair := _pair_of_names(texts, index)) is not None:
+        if (pair := _pair_of_names(texts, index) or _pair_of_data(texts, index)) is not None:
             listed |= dict(zip((index, index + 1), pair, strict=True))
             continue
         if (match := _STATISTICS.search(text)) is not None:
@@ -165,6 +172,14 @@ def _pair_of_names(texts: tuple[str, ...], index: int) -> tuple[str, str] | None
         return None
     qualifier, _, _ = name.rpartition(" ")
     return name, other if " " in other else f"{qualifier} {other}".strip()
+
+
+def _pair_of_data(texts: tuple[str, ...], index: int) -> tuple[str, str] | None:
+    """The names of two numbers behind what both have for different data: `train, val loss: 0.5, 0.4`."""
+    if texts[index + 1].strip() not in _BETWEEN_DATA or index + 2 >= len(texts):
+        return None
+    match = _DATA_OF_ONE.search(texts[index])
+    return None if match is None else (f"{match[1]} {match[3]}", f"{match[2]} {match[3]}")
 
 
 def _data_in_brackets(texts: tuple[str, ...], index: int) -> dict[int, str] | None:
@@ -251,7 +266,7 @@ def _with_ranks(match: re.Match[str]) -> str:
     )
 
 
-_RUNS = (("", ","), ("/",), ("|",), ("%",), ("%,",), ("% /", "%/"), ("% |",), ("=", "+"))
+_RUNS = (("", ","), (";",), ("/",), ("|",), ("%",), ("%,",), ("% /", "%/"), ("% |",), ("=", "+"))
 """What may be between the numbers of a list."""
 _BETWEEN_NUMBERS = {text: run for run in _RUNS for text in run}
 
@@ -265,9 +280,18 @@ def _last_of_run(texts: tuple[str, ...], index: int) -> int:
 
 
 def is_pair_of_losses(texts: tuple[str, ...], index: int) -> bool:
-    """Whether a number and the one behind its slash are two losses, which have no total: `loss: 0.5/0.4`."""
-    is_pair = texts[index + 1].strip() == "/" and _LOSS_BEFORE.search(texts[index]) is not None
-    return is_pair and _BEHIND_PAIR.match(texts[index + 2]) is not None
+    """Whether a number and the one behind its slash are two losses, which have no total: `loss: 0.5/0.4`.
+
+    So are two shares in a line with such losses: `loss: 0.5/0.4 acc: 0.8/0.7`.
+    """
+    if texts[index + 1].strip() != "/" or _BEHIND_PAIR.match(texts[index + 2]) is None:
+        return False
+    if _LOSS_BEFORE.search(texts[index]) is not None:
+        return True
+    if _SHARE_BEFORE.search(texts[index]) is None:
+        return False
+    pairs = (at for at in range(len(texts) - 2) if texts[at + 1] == texts[index + 1])
+    return any(_LOSS_BEFORE.search(texts[at]) is not None for at in pairs)
 
 
 def _is_data_alone(text: str) -> bool:

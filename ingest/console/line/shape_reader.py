@@ -376,7 +376,17 @@ class ShapeReader:
         """Whether what the line counts first is called `ep`, an epoch or an episode."""
         return bool(self._axes) and self._axes[0][1].name.lower() == "ep"
 
+    def _is_epoch_of_part(self, field: NumberField, counter: Counter) -> bool:
+        """Whether an epoch is that of other data of its line: `train epoch 1 loss 2 test epoch 1 loss 3`."""
+        found = DATA_SPLIT.search(field.english) if counter is Counter.EPOCH and self._metrics else None
+        if found is None or not found[2] or all(each.counter is not counter for each in self._counters):
+            return False
+        self._part = found[2].lower()
+        return True
+
     def _add_counter(self, field: NumberField, counter: Counter) -> None:
+        if self._is_epoch_of_part(field, counter):
+            return
         if counter in (Counter.EPOCH, Counter.OTHER) and not self._line.has_name(field.name):
             name = "epoch" if not field.name or DATA_SPLIT.fullmatch(field.name) else field.name
             if field.total_index >= 0 and is_metric_name(name):

@@ -83,6 +83,8 @@ from holter.types import labels_of
 _FRACTION = re.compile(r"\d{1,6}\.\d{1,8}")
 _RUN = "run"
 """What a line may be of, whoever printed those around it."""
+_TIMED = "timed"
+"""How long the first step took, above its first values."""
 _MEASURES = ("names", "names of epochs", "evaluated since", "recurring", "measured")
 """What is known where lines before had values."""
 _PARTS_OF_PERCENT = 100
@@ -271,9 +273,14 @@ def _recurring(
     values = {
         field.name: value for field, value in measured_values(shape, numbers) if field.index not in counted
     }
+    time, labels = parse_time(line), section_labels(axis, values)
     if all(map(is_named_as_time, values)) and axis.keys().isdisjoint(_MEASURES):
-        return None  # how long something took that is measured nowhere
-    return recurring_values(values, step, axis, parse_time(line), section_labels(axis, values))
+        axis[_TIMED] = [step, values, time]  # how long something took that is measured nowhere so far
+        return None
+    first, earlier, at = axis.pop(_TIMED, (step, {}, time))
+    if first < step and earlier.keys() == values.keys():
+        recurring_values(earlier, first, axis, at, labels)  # it waits for the others
+    return recurring_values(values, step, axis, time, labels)
 
 
 def _of_best(

@@ -29,3 +29,18 @@ def test_the_data_before_a_list_of_names_or_behind_a_statistic_is_that_of_all_it
 ) -> None:
     text = "".join(f"Epoch {n}\n{line.format(n)}\n" for n in range(1, 5))
     assert steps_of(read_log(tmp_path, text)) == {name: [1, 2, 3, 4] for name in names}
+
+
+@pytest.mark.parametrize(
+    "form", ["train, val loss: {}, {}", "train & val loss: {} & {}", "train and val loss: {} / {}"]
+)
+def test_two_words_for_data_may_be_before_what_both_have(form: str, tmp_path: Path) -> None:
+    text = "".join(f"Epoch {n} {form.format(f'1.{n}', f'2.{n}')}\n" for n in range(1, 7))
+    steps = [*range(1, 7)]
+    assert steps_of(read_log(tmp_path, text)) == {"train loss": steps, "val loss": steps}
+
+
+def test_a_line_may_have_an_epoch_before_the_values_of_each_data(tmp_path: Path) -> None:
+    text = "".join(f"train epoch:{n} loss:1.{n} test epoch:{n} loss:2.{n}\n" for n in range(1, 7))
+    steps = [*range(1, 7)]
+    assert steps_of(read_log(tmp_path, text)) == {"loss": steps, "test/loss": steps}

@@ -415,3 +415,13 @@ def test_averages_behind_a_metric_have_its_name(sign: str, tmp_path: Path) -> No
 def test_three_numbers_with_slashes_between_blanks_are_a_list(tmp_path: Path) -> None:
     text = "".join(f"Epoch {n}: loss = 0.{n} / 0.{n}5 / 0.{n}7\n" for n in N)
     assert steps_of(read_log(tmp_path, text)) == {name: [*N] for name in ("loss", "loss 2", "loss 3")}
+
+
+def test_numbers_between_semicolons_are_a_list(tmp_path: Path) -> None:
+    text = "".join(f"Epoch {n} loss:0.{n};0.{n}5;0.{n}7\n" for n in N)
+    assert steps_of(read_log(tmp_path, text)) == {name: [*N] for name in ("loss", "loss 2", "loss 3")}
+
+
+def test_shares_beside_two_losses_are_two_as_well(tmp_path: Path) -> None:
+    text = "".join(f"Epoch {n} loss: 0.{n}/0.{n}5 acc: 0.{n}1/0.{n}2\n" for n in N)
+    assert steps_of(read_log(tmp_path, text)) == {name: [*N] for name in ("loss", "loss 2", "acc", "acc 2")}
