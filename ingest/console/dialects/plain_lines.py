@@ -275,7 +275,8 @@ _METRIC_ALONE = LinearPattern(
     # `trainLoss0.5`, `val_acc0.9`
     rb"|[a-z_](?:loss|acc(?:uracy)?|perplexity|error|reward|score)\d{1,9}\.\d{1,20}(?:[ \t\r,;:|)\]]|$)"
     # `0.91 = Validation score (accuracy)`
-    rb"|^[ \t]{0,20}-?\d{1,9}\.\d{1,20}%?[ \t]{0,4}= {1,4}[a-z][^\n=\d]{0,60}(?:loss|acc|score|error|auc)"
+    rb"|^[ \t]{0,20}-?\d{1,9}\.\d{1,20}%?[ \t]{0,4}= {1,4}[a-z][^\n=\d]{0,60}"
+    rb"(?:loss|acc|score|error|auc|\bap\b)"
     rb"|^[ \t]{0,20}-?\d{1,9}\.\d{1,20}%?[ \t]{0,4}= {1,4}(?:loss|acc|score|error|auc)"
     # `Test Accuracies: All 0.33 | Old 0.41`
     rb"|(?:accuracies|losses|scores): {1,4}[a-z]\w{0,20} {1,4}\d{1,9}\.\d"

@@ -26,7 +26,7 @@ _MOST_NAMES = 64
 """Names of results behind the first of several trainings."""
 _TRAINED_IN_TURN = "task"
 """What a program learns one after another, and evaluates again behind each."""
-_WITH_RESULTS = REPEATED_TRAININGS | {_TRAINED_IN_TURN}
+_WITH_RESULTS = REPEATED_TRAININGS | {_TRAINED_IN_TURN, "domain", "model", "seed", "session"}
 """What has results behind its last epoch that state nothing of it."""
 _OF_WRITERS = frozenset({"logger", "run", "training"})
 """What a heading of an epoch begins with where it names who prints, as any line may."""
@@ -61,6 +61,7 @@ def note_training(shape: LineShape, numbers: list[str], axis: dict[str, Any]) ->
     """Note of which of several trainings a line is: the steps of another one begin anew."""
     if shape.row is not None and shape.row.name in _WITH_RESULTS and numbers[shape.row.index].isdecimal():
         axis[_ABOVE] = [shape.row.name, str(int(numbers[shape.row.index]))]
+        axis.setdefault(_BEHIND_FIRST, [axis[_ABOVE], []])
     else:
         axis.pop(_ABOVE, None)
     if shape.row is not None:
@@ -80,11 +81,11 @@ def row_labels(names: Iterable[str], axis: dict[str, Any]) -> dict[str, str]:
     """The label of results that state none, below lines that state of which of several trainings they are.
 
     `Fold 2 | Epoch 9 | loss 0.5` above `Best accuracy: 0.8`. What is not behind the first of these trainings
-    is of all: the mean behind the last one.
+    is of all: the mean behind the last one, or behind the lines of all at an epoch.
     """
     if (above := axis.get(_ABOVE)) is None or OF_ALL in axis:
         return {}
-    first, known = axis.setdefault(_BEHIND_FIRST, [above, []])
+    first, known = axis[_BEHIND_FIRST]
     if above == first:
         known += [name for name in names if name not in known][: _MOST_NAMES - len(known)]
     return dict([above]) if all(name in known for name in names) else {}

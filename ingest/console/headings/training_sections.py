@@ -30,7 +30,7 @@ from holter.types import Labels, labels_of
 
 _WORDS = (
     "fold|seed|trial|run|subject|patient|participant|view|site|member|client|model|experiment|repetition"
-    "|repeat|replicate|split|phase|stage|task"
+    "|repeat|replicate|split|phase|stage|task|session"
 )
 _LAYER = "(?<=ing )layer"
 """A layer that is trained by itself: models have others."""
@@ -130,7 +130,7 @@ _OF_ALL = ("round", "opening settings", "opening names", "opening block")
 _GLOBAL = re.compile(r"(?i)(?<![a-z])(?:global|server|federated|aggregated)(?![a-z])")
 _REPEATED = ("fold", "seed", "trial", "experiment", "repetition", "repeat", "replicate", "split")
 """What is done again from the beginning, unlike one of several tasks or clients."""
-_OF_LAUNCH = frozenset({*_REPEATED, "run", "task", "subject"})
+_OF_LAUNCH = frozenset({*_REPEATED, "run", "task", "session", "subject"})
 """What a launch trains several of, of which it prints results together in the end."""
 _LEAST_EPOCHS = 5
 """Epochs before a stage that counts steps."""

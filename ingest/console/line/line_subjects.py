@@ -49,7 +49,7 @@ _NUMBERED = re.compile(
 In brackets it may be before any word: `[client_3] trained, loss 0.5`.
 """
 _TRAINING = re.compile(
-    r"(?i)[^\w\n]{0,12}(fold|trial|seed|subject|agent|model|task|experiment|repetition|repeat)[_-]?(\d{1,6})\b[\])]?"
+    r"(?i)[^\w\n]{0,12}(fold|trial|seed|subject|session|agent|model|task|experiment|repetition|repeat)[_-]?(\d{1,6})\b[\])]?"
     r"(?=\s{0,8}[:|,>-]{1,3}\s{0,8}[\[({]?[a-z]|\s{1,8}(?:local )?epoch\b)"
 )
 """One of several trainings with its number as one word, before another word: `fold2: epoch 3 loss 0.5`."""

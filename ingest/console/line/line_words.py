@@ -68,7 +68,7 @@ QUALIFIERS = frozenset(
 )  # fmt: skip
 REPEATED_TRAININGS = frozenset({"fold", "trial", "subject", "run", "split", "experiment", "repetition"})
 """Words before the number of a training that is done again from the beginning."""
-COUNTED_ROWS = REPEATED_TRAININGS | {"client", "task"}
+COUNTED_ROWS = REPEATED_TRAININGS | {"client", "session", "task"}
 ROWS = COUNTED_ROWS | {"class", "dataset", "agent", "domain", "player", "speaker", "horizon"}
 """Words before a number that tells one of several apart, each with lines of its own."""
 ROWS_AHEAD = ROWS | {"seed", "model"}

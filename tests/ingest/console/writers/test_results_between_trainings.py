@@ -36,6 +36,7 @@ def test_results_are_of_the_training_that_they_are_behind(tmp_path: Path, count:
         ("Fold {0} | Epoch {1}/4 | loss {0}.{1}", "Best val acc: 0.8{0}", "fold"),
         ("[Fold {0}] Epoch {1} loss {0}.{1}", "Test accuracy: 0.8{0}", "fold"),
         ("Task {0}, Epoch {1}/4 => Loss {0}.{1}", "Average Accuracy (SVM): 5{0}.25", "task"),
+        ("Session {0}, Epoch {1}/4, loss {0}.{1}", "Test acc: 0.8{0}", "session"),
         ("Run: 0{0}, Epoch: 0{1}, Loss: {0}.{1}", "Highest Valid: 7{0}.25", "run"),
     ],
 )
@@ -65,3 +66,13 @@ def test_results_of_all_runs_are_of_none(tmp_path: Path) -> None:
     for name in ("Highest Valid", "Final Test"):
         found = {each for each in steps if each.startswith(name)}
         assert found == {name, f"{name} (std)", *(f"{name}/run={run}" for run in range(1, 4))}
+
+
+def test_results_behind_the_lines_of_all_folds_at_an_epoch_are_of_none(tmp_path: Path) -> None:
+    text = "".join(
+        "".join(f"Fold {fold}, epoch {epoch}: loss {fold}.{epoch}\n" for fold in range(1, 4))
+        + f"Mean accuracy: 0.7{epoch}\n"
+        for epoch in range(1, 6)
+    )
+    steps = steps_of(read_log(tmp_path, text))
+    assert {name for name in steps if "accuracy" in name} == {"Mean accuracy"}
