@@ -117,7 +117,9 @@ def test_the_overview_has_the_reward_of_a_policy_in_full(
     expect(cell).to_contain_text("reward")
     assert cell.evaluate("part => part.scrollWidth <= part.clientWidth")
     if width == 1440:
-        expect(page.locator("[data-run] .trend")).to_have_attribute("aria-label", re.compile(r"^Reward from 8"))
+        expect(page.locator("[data-run] .trend")).to_have_attribute(
+            "aria-label", re.compile(r"^Reward from 8")
+        )
 
 
 @pytest.mark.slow
