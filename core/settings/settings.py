@@ -26,7 +26,7 @@ from pydantic_settings import (
 )
 
 from holter.custom_format import CustomFormat
-from holter.settings.alerting import AlertingSettings
+from holter.settings.alerting import AlertingSettings, Duration
 from holter.settings.http import HttpSettings, TrustedProxies
 from holter.settings.network import is_loopback, reachable, url
 from holter.settings.projects import ProjectSettings, settings_of
@@ -61,7 +61,7 @@ class ScrapeSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
     endpoints: tuple[str, ...] = Field(default=(), max_length=1024)
-    every: float = Field(default=15.0, ge=1, le=3600)
+    every: Annotated[Duration, Field(ge=1, le=3600)] = 15.0
     project: str = ""
     run: str = ""
     also: tuple[str, ...] = Field(default=(), max_length=100)

@@ -116,7 +116,7 @@ def _kinds(counts: Sequence[tuple[str, int]]) -> str:
 
 
 def describe_loss(difference: CurveDifference | None, axis: XAxis, name: str = "loss") -> str:
-    """The difference of two losses with its interval, or that there is none that the logs can show."""
+    """The difference of two losses with its interval, or that none is significant."""
     if difference is None:
         return f"The {name} of both has too few points at common {_plural(axis)} to be compared."
     if difference.difference == 0 and difference.high == difference.low:
@@ -131,20 +131,21 @@ def describe_loss(difference: CurveDifference | None, axis: XAxis, name: str = "
         if difference.since_x is not None and difference.since_x > difference.from_x:
             since = f", since {describe_x(difference.since_x, axis)}"
         return f"The {name} is {size} {word} (95 % interval {interval}) {place}{since}{batches}."
-    reason = _what_would_show(difference, axis)
-    return f"No difference of the {name} that these logs can show: {interval} {place}{batches}{reason}."
+    reason = _detectable(difference, axis)
+    return f"No significant difference of the {name} (95 % interval {interval}) {place}{batches}{reason}."
 
 
-def _what_would_show(difference: CurveDifference, axis: XAxis) -> str:
-    detectable = difference.detectable
-    if detectable is None:
+def _detectable(difference: CurveDifference, axis: XAxis) -> str:
+    """The smallest difference that these points would show, and how one of `_WANTED` could be shown."""
+    if difference.detectable is None:
         return ""
-    if detectable <= _WANTED:
-        return f"; {detectable:.2%} would show"
+    percent = 100 * difference.detectable
+    if difference.detectable <= _WANTED:
+        return f"; the smallest that could be detected is {percent:.2f} %"
+    smallest = f"; the smallest that could be detected is {percent:.1f} %"
     if difference.needed_x is None:
-        return f"; {detectable:.1%} would show. Longer runs would not help: seeds may differ by as much"
-    needed = describe_x(difference.needed_x, axis)
-    return f"; {detectable:.1%} would show, and {_WANTED:.0%} if both ran to {needed}"
+        return f"{smallest}. Longer runs would not help: seeds may differ by as much"
+    return f"{smallest}, and {100 * _WANTED:.0f} % if both ran to {describe_x(difference.needed_x, axis)}"
 
 
 def _interval(difference: CurveDifference) -> str:

@@ -13,6 +13,7 @@ from pydantic import BaseModel, SecretStr
 
 from holter.server.schemas.service import SettingSource, SettingView
 from holter.settings import Settings
+from holter.settings.alerting import parse_duration
 
 _NO_SECRETS = frozenset(
     {
@@ -76,7 +77,20 @@ def _table(name: str, table: BaseModel, default: BaseModel, source: SettingSourc
             yield from _table(f"{name}.{inner}", value, usual, origin)
         else:
             secret = bool(_SECRET_NAME.search(inner))
+            if _is_duration(type(table), inner):
+                value, usual = _seconds(value), _seconds(usual)
             yield _row(f"{name}.{inner}", value, usual, origin, secret=secret)
+
+
+def _is_duration(table: type[BaseModel], field: str) -> bool:
+    """Whether a setting is a duration, whose name does not have the unit."""
+    validators = (getattr(each, "func", None) for each in table.model_fields[field].metadata)
+    return any(each is parse_duration for each in validators)
+
+
+def _seconds(value: object) -> str:
+    """A duration as `holter.toml` may have it."""
+    return "" if value is None else f"{_text(value)}s"
 
 
 def _source(name: str, settings: Settings, file: Mapping[str, Any]) -> SettingSource:

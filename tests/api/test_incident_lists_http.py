@@ -131,7 +131,13 @@ def test_settings_state_their_source_and_no_secret(client: httpx.Client, context
     assert by_name["database_url"]["secret"]
     assert context.settings.database not in str(answer)
     assert by_name["http.max_body_kb"]["default"] == "1024"
-    assert by_name["alerting.heartbeat.every"]["value"] == "60"
+    names = (
+        "alerting.heartbeat.every",
+        "alerting.no_data.silence",
+        "scrape.every",
+        "alerting.heartbeat.method",
+    )
+    assert [by_name[name]["value"] for name in names] == ["60s", "3600s", "15s", "GET"]
 
 
 def test_planned_events_of_all_runs_and_projects_are_listed(client: httpx.Client, post: Post) -> None:

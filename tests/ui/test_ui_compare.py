@@ -150,8 +150,10 @@ def test_the_table_of_differences_leaves_out_what_is_equal_and_is_copied_as_text
     given = {
         "settings": [{"name": "lr", "category": "configuration", "values": [0.1, None], "folded": False}],
         "figures": [
-            {"title": "Loss", "unit": "", "values": [2.5, 2.25]},
-            {"title": "Steps", "unit": "", "values": [10, 10]},
+            {"name": "loss", "title": "Loss", "unit": "", "values": [2.5, 2.25]},
+            {"name": "steps", "title": "Steps", "unit": "", "values": [10, 10]},
+            {"name": "duration", "title": "Duration", "unit": "s", "values": [5400, None]},
+            {"name": "goodput", "title": "Goodput", "unit": "", "values": [0.9, 0.8125]},
         ],
         "incidents": [{"title": "Stall", "counts": [0, 2]}],
     }
@@ -159,6 +161,8 @@ def test_the_table_of_differences_leaves_out_what_is_equal_and_is_copied_as_text
     assert [(row["name"], row["values"]) for row in rows] == [
         ("lr", ["0.1", "not stated"]),
         ("Loss", ["2.500", "2.250"]),
-        ("Stall", ["–", "2"]),
+        ("Duration", ["1\u202fh 30\u202fmin", "–"]),
+        ("Goodput", ["90.0\u202f%", "81.3\u202f%"]),
+        ("Stall", ["0", "2"]),
     ]
     assert call("compare/differences.js", "rowsAsText", rows[:1], ["a", "b"]) == "\ta\tb\nlr\t0.1\tnot stated"

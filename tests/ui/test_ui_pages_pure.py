@@ -125,7 +125,7 @@ def test_the_heading_of_the_overview_tells_of_what_runs(call: Call) -> None:
 
     assert heading(running=9, attention=4, stalled=2) == ["warning", "9 running, 4 need attention, 2 stalled"]
     assert heading(running=1) == ["ok", "1 running"]
-    assert heading(unresolved=3) == ["ok", "Nothing is running"]
+    assert heading(unresolved=3) == ["unknown", "Nothing is running"]
     assert heading(found=0) == ["info", "No matching runs"]
     unjudged = [
         call("runs/headline.js", "statusHeading", counts(attention=n, running=1), False) for n in (0, 1)

@@ -63,7 +63,7 @@ export function routingParts(routing, other = null) {
     isShown("inhibit_rules") &&
       part(
         "Inhibition",
-        ["Inhibition", "While open", "Muted", "With equal"],
+        ["Inhibition", "While open", "Muted", "With the same"],
         rules.map((rule) => [rule.name, matchers(rule.source_matchers), matchers(rule.target_matchers), rule.equal.join(", ")]),
       ),
     isShown("digests") &&

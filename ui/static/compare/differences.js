@@ -2,7 +2,7 @@
 /** What differs between runs: sentences, statistics of the loss, and a table of settings, figures and incidents. */
 
 import { h, refill } from "../lib/dom.js";
-import { count, number } from "../lib/format.js";
+import { count, duration, number, percent } from "../lib/format.js";
 import { toast } from "../lib/toasts.js";
 
 /** @typedef {import("../lib/api_types.js").CompareDifferences} CompareDifferences */
@@ -25,6 +25,11 @@ const VERDICTS = /** @type {Record<string, string>} */ ({
   unknown: "not known",
 });
 
+/** @param {number | null} value */
+const figureText = (value) => (value === null ? "–" : number(value, Number.isInteger(value) ? 1 : 4));
+/** Figures that have units in their values. @type {Record<string, (value: number | null) => string>} */
+const FIGURE_TEXTS = { duration, goodput: (value) => percent(value, 1) };
+
 /** The rows of the table, in sections. Pure. @param {CompareDifferences} differences @returns {DifferenceRow[]} */
 export function differenceRows({ settings, figures, incidents }) {
   const order = Object.keys(CATEGORIES);
@@ -36,17 +41,16 @@ export function differenceRows({ settings, figures, incidents }) {
     quiet: folded || category === "identity",
   }));
   const differs = (/** @type {unknown[]} */ values) => new Set(values).size > 1;
-  const text = (/** @type {number | null} */ value) => (value === null ? "–" : number(value, Number.isInteger(value) ? 1 : 4));
-  const ofFigures = figures.filter(({ values }) => differs(values)).map(({ title, unit, values }) => ({
+  const ofFigures = figures.filter(({ values }) => differs(values)).map(({ name, title, unit, values }) => ({
     section: "Figures",
-    name: unit ? `${title} (${unit})` : title,
-    values: values.map(text),
+    name: unit && !(name in FIGURE_TEXTS) ? `${title} (${unit})` : title,
+    values: values.map(FIGURE_TEXTS[name] ?? figureText),
     quiet: false,
   }));
   const ofIncidents = incidents.filter(({ counts }) => differs(counts)).map(({ title, counts }) => ({
     section: "Incidents",
     name: title,
-    values: counts.map((each) => (each ? String(each) : "–")),
+    values: counts.map((each) => number(each, 1)),
     quiet: false,
   }));
   const first = ofSettings.filter((row) => !row.quiet);

@@ -6,7 +6,7 @@ import { count } from "../lib/format.js";
 /** @typedef {import("../lib/api_types.js").RunCounts} RunCounts */
 
 /**
- * The heading and its severity; "unknown" where none of the runs is judged. Pure.
+ * The heading and its severity; "unknown" where none of the runs is judged, or finished ones are unresolved. Pure.
  * @param {RunCounts} counts @param {boolean} [isJudged] @returns {[string, string]}
  */
 export function statusHeading({ all, found, running, stalled, sections }, isJudged = true) {
@@ -18,8 +18,8 @@ export function statusHeading({ all, found, running, stalled, sections }, isJudg
     stalled > 0 && `${stalled.toLocaleString("en-US")} stalled`,
     attention === 0 && !isJudged && "health not known",
   ].filter(Boolean);
-  const severity = attention > 0 ? "warning" : isJudged ? "ok" : "unknown";
-  return [severity, parts.join(", ")];
+  const isWell = isJudged && sections.unresolved === 0;
+  return [attention > 0 ? "warning" : isWell ? "ok" : "unknown", parts.join(", ")];
 }
 
 /** What the heading does not say: what is over, and how many runs the filter leaves out. Pure. @param {RunCounts} counts */
