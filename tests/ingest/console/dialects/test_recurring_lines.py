@@ -203,6 +203,8 @@ def test_lines_of_a_launch_that_was_left_are_not_of_the_next_one(tmp_path: Path)
     [best] = [series for key, series in run.data.series.items() if "best" in key.metric]
     assert {*best.attempt.tolist()} == {1}
     assert best.step.tolist() == [*range(200, 1500, 200)]
+
+
 def test_how_long_the_first_epoch_took_is_read_once_its_values_are(tmp_path: Path) -> None:
     text = "".join(f"Epoch: 0{n} | Time: 0m 1{n}s\n\tTrain Loss: 2.{n}\n" for n in range(1, 7))
     assert steps_of(read_log(tmp_path, text)) == {"Time": [*range(1, 7)], "Train Loss": [*range(1, 7)]}
