@@ -27,6 +27,7 @@ from holter.ingest.console.writers.labelled_trainings import LabelledTrainings
 from holter.ingest.console.writers.process_series import ProcessSeries
 from holter.ingest.console.writers.process_states import ProcessStates
 from holter.ingest.rows import LogRow
+from holter.ingest.step_columns import LARGEST_STEP
 from holter.types import label_of
 
 
@@ -310,11 +311,13 @@ class LaunchRecords:
             state[name] = True
 
     def _release_waiting(self) -> list[LogRow]:
-        """Records that wait for a line that states their step, at the most likely one."""
+        """Records that wait for a line that states their step, at the most likely one if it can be stored."""
         rows: list[LogRow] = []
         for labels, state in self._states.with_labels():
             for kind in self._kinds:
                 for item in kind.release(state) if kind.release is not None else ():
+                    if abs(item.step) > LARGEST_STEP:
+                        continue
                     of_item = [
                         LogRow(item.step, item.time, item.values, series, is_provisional=item.is_running)
                         for series in self._series.of_values(item.labels, labels, job_wide=kind.job_wide)

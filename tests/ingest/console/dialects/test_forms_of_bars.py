@@ -348,3 +348,9 @@ def test_values_of_a_callback_above_the_bar_are_of_the_epoch_of_the_heading(tmp_
     )
     names = ("loss", "val_loss", "val_f1", "val_recall")
     assert_steps(tmp_path, text, {name: [0, 1, 2, 3] for name in names})
+
+
+def test_a_bar_at_a_larger_step_than_can_be_stored_is_none(tmp_path: Path) -> None:
+    log = read_log(tmp_path, "Epoch 2:  33%|###  | 3/9999999999999999999 [00:01<00:05, loss=1.5]")
+    assert log.points == 0
+    assert all("OverflowError" not in each.reason for each in log.unreadable)
