@@ -34,7 +34,7 @@ _STEP_NAMES_NEXT_TO_METRICS = (
     *("round", "rounds", "communication_round", "comm_round", "global_round", "server_round"),
     *("timestep", "time_step", "env_step", "env_steps", "itr", "update", "n_updates", "nupdates"),
     *("gen", "num_timesteps", "total_steps", "global_steps", "train_step", "training_step", "step_num"),
-    *("epoch_number", "epoch_no", "iter_num"),
+    *("epoch_number", "epoch_no", "iter_num", "total/steps", "total/timesteps", "total/env_steps"),
 )
 """Counted where nothing else is, next to a metric: such columns may be in tables of anything."""
 _RISING_NAMES = frozenset(

@@ -55,6 +55,7 @@ def test_rows_at_parts_of_epochs_are_numbered(tmp_path: Path) -> None:
     "step",
     [
         *("time/total_timesteps", "training_iteration", "timesteps_total", "round", "n_updates", "Itr"),
+        "total/steps",
         "Global Step",
     ],
 )
