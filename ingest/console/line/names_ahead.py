@@ -18,7 +18,8 @@ NAME_AHEAD = re.compile(
 """A name before what is counted: `loss at step 5: 2.3`, `Loss epoch[0] = 2.3`, `Loss (epoch=3): 2.3`."""
 _LOSS_OF_DATA = re.compile(rf"(?i)(?:{ALL_DATA})[ _]loss")
 _NAME_AND_COUNT = re.compile(
-    rf"(?P<name>[^\n]{{1,120}}?) (?:(?:at|in|on|after|during|over|for|of) )?(?P<count>{_COUNT}|(?i:episode|round))"
+    r"(?P<name>[^\n]{1,120}?) (?:(?:at|in|on|after|during|over|for|of) )?"
+    rf"(?P<count>{_COUNT}|(?i:episode|round))"
 )
 """A name and a count in one, as a sign behind both makes them: `Loss after epoch` of `Loss after epoch=3`."""
 _NAME_AND_OTHER = re.compile(r"(?P<name>[^\n]{1,120}?) (?:after|at) (?P<count>[a-z]\w{0,40})")
