@@ -29,7 +29,7 @@ from holter.ingest.console.steps.announced_steps import follow_epoch
 from holter.ingest.console.steps.evaluation_passes import trained_at
 from holter.ingest.console.steps.first_epoch import FirstEpoch, Record
 from holter.ingest.console.steps.known_steps import known_axis
-from holter.ingest.console.steps.rates_of_epochs import came_again
+from holter.ingest.console.steps.rates_of_epochs import came_again, have_own_epoch
 from holter.ingest.console.steps.steps_over_epochs import LENGTH_FOUND, LENGTH_KNOWN, LENGTH_UNKNOWN
 from holter.ingest.console.table_records import TableRecords
 from holter.ingest.console.text.prefixes import CleanLine, strip_prefixes
@@ -385,6 +385,7 @@ class ConsoleReader:
             rows[0] = launches.beginning(rows[0])
         launches.next.is_again |= came_again(state) and not self._opening.is_same_launch
         at = trained_at(item.step, known_axis(state))
+        has_rates_alone = all(map(is_setting, item.values)) and not have_own_epoch(state)
         record = Record(
             rows,
             found.start,
@@ -397,6 +398,7 @@ class ConsoleReader:
             at=at if at != item.step else None,
             is_guess=is_unlabelled and launches.is_guess,
             begins_training=is_unlabelled and self._opening.has_begun_training,
+            is_setting=has_rates_alone,
         )
         has_one_writer = not self._opening.is_repeated
         if not self._first_epoch.holds(record, line.message, state, has_one_writer=has_one_writer):
@@ -404,7 +406,7 @@ class ConsoleReader:
         launches.note_record(
             parsed,
             counts_steps=has_steps_of_training(rows[0]),
-            is_setting=all(map(is_setting, item.values)),
+            is_setting=has_rates_alone,
         )
 
     def _rows_of_values(self, item: LineValues, found: FoundLine, line: CleanLine) -> list[LogRow]:

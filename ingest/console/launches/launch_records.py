@@ -15,7 +15,6 @@ from holter.ingest.console.dialect import LineKind
 from holter.ingest.console.launches.launch_opening import LaunchOpening
 from holter.ingest.console.launches.next_launch import NextLaunch
 from holter.ingest.console.line.data_names import is_of_evaluation
-from holter.ingest.console.line.line_settings import is_setting
 from holter.ingest.console.parsed_lines import ParsedLines
 from holter.ingest.console.steps.evaluation_steps import begin_evaluation
 from holter.ingest.console.steps.first_epoch import Record
@@ -142,7 +141,14 @@ class LaunchRecords:
                 evaluates = evaluates and self.next.is_open and self.writers.has_trained
                 if self.next.holds(record, step, is_of_end=is_of_end, evaluates=evaluates):
                     continue
-                self.note_step(row, step, parsed, is_named=record.is_named, is_of_end=is_of_end)
+                self.note_step(
+                    row,
+                    step,
+                    parsed,
+                    is_named=record.is_named,
+                    is_of_end=is_of_end,
+                    is_rate=record.is_setting,
+                )
             self._place(record, parsed, counts_steps=counts_steps)
 
     def add_unlabelled(self, lines: UnlabelledRows, parsed: ParsedLines) -> None:
@@ -206,11 +212,19 @@ class LaunchRecords:
         return self._trainings.of_training(row, is_same_launch=self.opening.is_same_launch)
 
     def note_step(
-        self, row: LogRow, step: int, parsed: ParsedLines, *, is_named: bool, is_of_end: bool = False
+        self,
+        row: LogRow,
+        step: int,
+        parsed: ParsedLines,
+        *,
+        is_named: bool,
+        is_of_end: bool = False,
+        is_rate: bool = False,
     ) -> None:
         """This record follows, at this step of the training: it may be the first of another launch.
 
-        Rates alone decide nothing: they may be among its settings. For the rest see `NextLaunch.begins_at`.
+        Rates alone, `is_rate`, decide nothing: they may be among its settings. For the rest see
+        `NextLaunch.begins_at`.
         """
         following, may_repeat = self.next, self.opening.crash.may_repeat and not is_named
         may_begin = following.is_open or may_repeat
@@ -221,7 +235,7 @@ class LaunchRecords:
             following.last_step = step
             self.opening.note_step(step, last)
             return
-        if may_begin and all(map(is_setting, row.values)):
+        if may_begin and is_rate:
             return
         is_back = may_repeat and self.writers.has_one and self.opening.crash.ended_behind(step, last)
         self.opening.crash.may_repeat = False

@@ -115,7 +115,7 @@ class NextLaunch:
             self.undecided.append(record._replace(is_before=is_before))
             return True
         is_open = self.may_restart and is_of_end and step == self.last_step
-        is_open |= all(map(is_setting, record.rows[0].values))
+        is_open |= record.is_setting
         if is_open and len(self.undecided) < _MOST_UNDECIDED:
             self.undecided.append(record)
             return True

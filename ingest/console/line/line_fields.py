@@ -27,6 +27,7 @@ _UNITS = re.compile(
     r"\s?(?:%|(?:[A-Za-z]{0,12}/){1,2}[A-Za-z]{1,12}\b(?!\.[a-z]|\s?[:=]\s*$)|(?:[kKMGT]i?B?|B|m?s|secs?|seconds"
     r"|second(?! [A-Za-z]\w{0,20} ?[:=])|mins?|minutes?|h|hours?|days?"
     r"|its?|samples?|tokens?|images?|x|W|C|degrees?|deg|dB|cm|mm|px|pixels)(?![\w(=:./-]| ?[=:])"
+    r"|m(?=[ \t]{1,8}[a-z]{1,12}_\w{1,40} ?[:=])"  # `time: 1.5 m   val_acc: 0.5`
     r"|毫秒|秒|分钟|小时|分|初|초|сек|мс)"
 )
 _NO_UNIT_ALONE = re.compile(

@@ -161,14 +161,10 @@ def name_before(text: str) -> NumberName:
     signed = _WITH_SIGNS.search(text) if text.endswith((":", "=")) else None
     if signed is not None and not _names_data(signed[0]):
         return NumberName(signed[0], True, text[: signed.start()])
-    bare = (
-        _ARROW.sub("", text.rstrip(" :=#|*\"'~≈"))
-        .removesuffix(" is")
-        .rstrip(" ")
-        .removesuffix(" was")
-        .removesuffix(" to")
-        .removesuffix("为")
-    )
+    bare = _ARROW.sub("", text.rstrip(" :=#|*\"'~≈")).removesuffix(" is").rstrip(" ").removesuffix(" was")
+    if not bare.endswith((" up to", "Up to")):  # `for up to 40 epochs` counts none of them
+        bare = bare.removesuffix(" to")
+    bare = bare.removesuffix("为")
     if text.endswith((":", "=")):
         bare = _ENDS_WITH_EPOCH.sub("", bare)
     if bare.endswith(" reached"):  # `'val_loss' reached 0.51`

@@ -27,7 +27,7 @@ class Record(NamedTuple):
     `in_block` are those of the kind of the line. `is_same_launch`: what came before it shows no other one;
     `is_guess`: nothing but text does. `begins_training`: a line above it states that a training starts. `at`
     is the step of the training there. `is_before`: that is before the last one, and the record is of an
-    evaluation.
+    evaluation. `is_setting`: it has nothing but rates, which may be among the settings of the next launch.
     """
 
     rows: list[LogRow]
@@ -42,6 +42,7 @@ class Record(NamedTuple):
     is_guess: bool = False
     is_before: bool = False
     begins_training: bool = False
+    is_setting: bool = False
 
     def to_json(self) -> list[Any]:
         """The record as JSON-able values."""

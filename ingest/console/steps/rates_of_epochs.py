@@ -12,11 +12,11 @@ from typing import Any
 from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.line.line_counters import Counter
 from holter.ingest.console.line.line_shapes import LineShape
-from holter.ingest.console.steps.known_steps import known_axis
+from holter.ingest.console.steps.known_steps import has_steps, known_axis
 from holter.ingest.console.steps.line_counts import Counts
 from holter.ingest.console.steps.steps_over_epochs import RATES_ABOVE
 
-_LAST, _LEFT, _AGAIN = "rates", "left epoch", "epoch again"
+_LAST, _LEFT, _AGAIN, _STATED = "rates", "left epoch", "epoch again", "rates stated"
 _MOST_DISTANCES = 2
 """Distances between two steps of which one was left out at most."""
 
@@ -25,6 +25,8 @@ def repeats_rates(shape: LineShape, counts: Counts, numbers: list[str], axis: di
     """Whether a line of an epoch and its rates is the one before it once more; note it if it is none."""
     if not shape.has_rates_alone or counts.keys() != {Counter.EPOCH}:
         return False
+    if not has_steps(axis):
+        axis[_STATED] = True
     number, at = counts[Counter.EPOCH][0], [*axis.get("epoch", ())]
     last, are_above = axis.get(_LAST), axis.get(RATES_ABOVE, False)
     axis[_LAST], axis[RATES_ABOVE] = [number, *numbers], True
@@ -37,13 +39,25 @@ def repeats_rates(shape: LineShape, counts: Counts, numbers: list[str], axis: di
         axis[_AGAIN] = True
     # where no steps are counted within epochs, the names are those of the last record
     is_next = bool(at) or axis.get("names") == [field.name for field in shape.metrics]
-    return are_above and is_next and last == axis[_LAST]
+    is_again = are_above and is_next and last == axis[_LAST] and "may begin" not in axis
+    if is_again:
+        axis.pop(_STATED, None)
+    return is_again
 
 
 def came_again(state: DialectState) -> bool:
     """Whether the last line was such a one of an epoch whose steps are above it; this is asked once."""
     axis = known_axis(state)
     return _AGAIN in axis and bool(axis.pop(_AGAIN))
+
+
+def have_own_epoch(state: DialectState) -> bool:
+    """Whether the last line stated its epoch with its rates, and no line counts steps; this is asked once.
+
+    They are no settings of the next launch then.
+    """
+    axis = known_axis(state)
+    return _STATED in axis and bool(axis.pop(_STATED))
 
 
 def is_of_other_steps(state: DialectState) -> bool | None:

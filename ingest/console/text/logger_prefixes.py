@@ -39,7 +39,7 @@ def _in_brackets(inside: bytes) -> bytes:
 
 _SOURCE = (
     rb"(?:(?:[A-Za-z]:\\)?[\w.<>/\\-]{0,120}?\.py"
-    rb"(?:(?:[:,(|]| line | ) ?\d{1,6}+\)?(?::[\w<>.]{1,60}+){0,2}| ?\[ ?(?:line)? ?:? ?\d{1,6}+\])"
+    rb"(?:(?:[:,(|]| line | ) {0,4}+\d{1,6}+\)?(?::[\w<>.]{1,60}+){0,2}| ?\[ ?(?:line)? ?:? ?\d{1,6}+\])"
     rb"|[\w.]{1,80}+:[\w<>.]{1,60}+:\d{1,6}+(?![\w.])"
     rb"|in '[\w.]{1,80}+'(?:\['\w{1,60}+'\])?+ at line \d{1,6}+)"
 )
@@ -50,9 +50,16 @@ The path may be one of Windows, and the line in brackets: `D:\\code\\train.py[li
 _DOTTED = (
     rb"(?:[A-Za-z_]\w{0,40}+(?:\.[A-Za-z_]\w{0,40}+){1,6}+(?::\d{1,6}+)?|__main__(?::\d{1,6}+)?|root|main)"
 )
-_COUNTED = rb"(?i:epoch|ep|step|iter|iteration|batch|round|global_step|train|val|valid|test|eval)"
+_COUNTED = (
+    rb"(?i:epoch|ep|step|iter|iteration|batch|round|global_step|train|val|valid|test|eval|fold|trial|client)"
+)
 _COUNTED_BEHIND = rb"(?i:epochs?|ep|steps?|iters?|iterations?|updates?|episodes?)"
 """What a number right before it counts: `3 epoch, `."""
+_NAME_AND_LINE = (
+    rb"(?:(?!(?:" + _COUNTED + rb"|" + _COUNTED_BEHIND + rb"):)[a-z_]\w{0,60}+(?=: {2,4}\d{1,3}: )|"
+    rb"[a-z_]\w{0,40}+(?:\.\w{1,40}+){1,6}+(?=: {1,4}\d{1,6}: ))(?=:[ \d]{5}: ): {1,4}+\d{1,6}+"
+)
+"""The name of a logger, and a line of its source in a column of four: `train_net:  302: Start`."""
 _PARTS_OF_SOURCE = rb"[\w.<>/-]{0,80}?\.py {0,2}\| {0,2}[\w<>.]{1,60}+ {0,2}\| {0,2}\d{1,6}+ {0,2}"
 """A file, a function and a line between bars, which are no cells within brackets: `(a.py | main | 55)`."""
 _BEFORE_CELLS = (
@@ -69,6 +76,8 @@ _PLACE = (
     + _in_brackets(_PARTS_OF_SOURCE)
     + rb"|"
     + _SOURCE
+    + rb"|"
+    + _NAME_AND_LINE
     + rb"|"
     + _DOTTED
     + rb"(?=:| [-|>]+ )|[A-Za-z_]\w{0,60}+(?= -   )|"  # as transformers prints it

@@ -131,3 +131,11 @@ BARS = (
 def test_complete_bars_below_no_epoch_are_rows(bar: str, tmp_path: Path) -> None:
     text = "".join(bar.format(n=n) for n in range(1, 7))
     assert steps_of(read_log(tmp_path, text)) == {name: [*range(6)] for name in ("loss", "score")}
+
+
+def test_a_unit_of_minutes_is_no_part_of_the_next_name(tmp_path: Path) -> None:
+    text = "".join(
+        f"Patient: {n}   seed 4   time: 2.{n} m   valid_acc: 0.8{n}5   valid_loss: 0.4{n}\n"
+        for n in range(1, 7)
+    )
+    assert {"valid_acc", "valid_loss"} <= steps_of(read_log(tmp_path, text)).keys()

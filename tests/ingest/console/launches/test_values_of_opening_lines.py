@@ -47,3 +47,13 @@ def test_results_of_an_evaluation_in_the_opening_of_the_next_launch_are_read(tmp
     run = read_log(tmp_path, f"{opening}{iterations(80)}{opening}Test accuracy: 0.125\n{iterations(50)}")
     assert run.attempts == 2
     assert any(name.endswith("Test accuracy") for name in steps_of(run))
+
+
+def test_rates_with_their_epoch_begin_the_next_launch(tmp_path: Path) -> None:
+    opening = "#### settings ####\n" + "model_kind: 3\nopt: adam\nlr: 0.0001\nwidth: 64\ndevice: cuda\n"
+    opening += "define model\ndefine dataset\n#### start training ####\n"
+    epochs = [[0], [0], [0, 1, 2], [0], [0, 1]]
+    launches = ["".join(f"Epoch {n}, lr={n}e-05\ndata len 40\n" for n in each) for each in epochs]
+    run = read_log(tmp_path, "".join(opening + launch for launch in launches))
+    assert run.attempts == len(epochs)
+    assert steps_of(run)["lr"] == [n for each in epochs for n in each]

@@ -139,3 +139,40 @@ def test_of_a_change_the_new_rate_is_read_each_time(tmp_path: Path, change: str,
 def test_the_range_of_a_search_changes_no_rate(tmp_path: Path) -> None:
     text = "Searching lr from 1e-5 to 1e-2\n" + "".join(f"step {n}: loss 1.{n}\n" for n in range(1, 9))
     assert steps_of(read_log(tmp_path, text)) == {"loss": [*range(1, 9)]}
+
+
+def _settings(launch: int, rate: str) -> str:
+    """What a launch prints before its first epoch."""
+    rows = (
+        "######\tconfig\t######",
+        "model_version: 3",
+        f"lr: {rate}",
+        "weight_decay: 1e-05",
+        "batch_size: 48",
+        "epochs: 40",
+        "seed: 17",
+        "define the model",
+        "######\tstart training\t######",
+    )
+    return "".join(f"[2024-03-0{launch} 12:01:46,539] {row}\n" for row in rows)
+
+
+def _epochs(launch: int, epochs: int) -> str:
+    at = f"[2024-03-0{launch} 13:0%d:0%d,539] "
+    return "".join(
+        at % (epoch, 1) + f"Epoch {epoch}, lr={epoch / 500}\n" + at % (epoch, 5) + f"ACC=0.{launch}{epoch}5\n"
+        for epoch in range(epochs)
+    )
+
+
+@pytest.mark.parametrize("rates", [("0.0003",) * 4, ("0.0003", "0.02", "0.0003", "0.02")])
+def test_the_rate_of_the_first_epoch_alone_is_a_launch_behind_settings(
+    tmp_path: Path, rates: tuple[str, ...]
+) -> None:
+    first = "[2024-03-0{0} 12:01:50,539] Epoch 0, lr=0\n"
+    text = "".join(_settings(n, rate) + first.format(n) for n, rate in enumerate(rates, 1))
+    text += "".join(_settings(n, rates[0]) + _epochs(n, 4) for n in (5, 6))
+    run = read_log(tmp_path, text)
+    assert run.attempts == 6
+    assert steps_of(run)["lr"] == [0, 0, 0, 0, 0, 1, 2, 3, 0, 1, 2, 3]
+    assert steps_of(run)["ACC"] == [0, 1, 2, 3, 0, 1, 2, 3]

@@ -456,3 +456,18 @@ def test_a_progress_counts_what_is_named_behind_its_total(tmp_path: Path, betwee
     steps = steps_of(read_log(tmp_path, text))
     assert steps["Return"] == steps["Entropy"] == [*range(1, 41)]
     assert steps["Mean Return"] == [10, 20, 30, 40]
+
+
+@pytest.mark.parametrize("amount", ["up to 40 epochs on cuda", "up to 40 epochs.", "40 epochs"])
+def test_the_most_epochs_of_a_training_are_no_epoch_of_it(tmp_path: Path, amount: str) -> None:
+    opening = (
+        f"2025-03-01 10:0%d:24 [INFO] Training for {amount}\n2025-03-01 10:0%d:25 [INFO] Epoch 1 starting\n"
+    )
+    ended = "2025-03-01 10:0%d:27 [INFO] Epoch 1 finished in 1.52s\n"
+    text = "".join(opening.replace("%d", str(n)) + ended.replace("%d", str(n)) for n in (1, 2, 3))
+    text += opening.replace("%d", "5") + "".join(
+        f"2025-03-01 10:0{epoch}:30 [DEBUG] Epoch {epoch}, batch {n}/90 loss=0.{n}, lr=0.00080\n"
+        for epoch in (1, 2)
+        for n in range(10, 91, 10)
+    )
+    assert steps_of(read_log(tmp_path, text))["loss"] == [*range(10, 181, 10)]

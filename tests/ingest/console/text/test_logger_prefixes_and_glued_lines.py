@@ -92,6 +92,27 @@ def test_the_name_of_a_logger_is_no_series(tmp_path: Path) -> None:
     assert steps_of(read_log(tmp_path, text)) == {"lr": steps, "loss_disc": steps, "loss_gen": steps}
 
 
+def test_a_line_of_the_source_in_a_column_is_no_value(tmp_path: Path) -> None:
+    text = "".join(
+        f"[11/25 0{launch}:00:20][INFO] run_model:  31{launch}: Start epoch: 1\n"
+        + "".join(
+            f"[11/25 0{launch}:01:0{n}][INFO] tools.print_stats:   9{n}: "
+            f'json_stats: {{"epoch": "1/40", "iter": "{n}0/900", "loss": {n}.25}}\n'
+            for n in N[: 4 * (launch < 3)]
+        )
+        for launch in (1, 2, 3)
+    )
+    run = read_log(tmp_path, text)
+    assert steps_of(run)["loss"] == 2 * [10, 20, 30, 40]
+    assert not {"run_model", "print_stats"} & steps_of(run).keys()
+    assert run.attempts == 2
+
+
+def test_a_count_in_a_column_is_no_line_of_the_source(tmp_path: Path) -> None:
+    text = "".join(f"[11/25 01:01:0{n}][INFO] epoch:   {n}: acc: 0.{n}5\n" for n in N)
+    assert steps_of(read_log(tmp_path, text)) == {"acc": [*N]}
+
+
 def test_lines_of_a_queue_do_not_hide_those_of_a_program_that_no_format_claims(tmp_path: Path) -> None:
     epochs = [
         f"Epoch {n}, Phase train\ntrain Loss: {2 / n:.4f} Acc: {1 - 0.5 / n:.4f}\n" for n in range(1, 9)
