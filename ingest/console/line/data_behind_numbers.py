@@ -1,4 +1,4 @@
-"""Data in brackets behind the numbers that are of it: `loss 0.5 (train), 0.4 (dev) | acc 0.8 (train), ...`."""
+"""Data in brackets behind the numbers that are of it: `loss 0.5 (train), 0.4 (dev)`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _VALUE = re.compile(
 )
 """A number and its data; a sign behind the data makes them the name of the next number."""
 _DATA = re.compile(rf" \((?i:{ALL_DATA})\)")
-"""Data in brackets, which few lines have: searched for by their first characters, at no cost for the others."""
+"""Data in brackets, which few lines have."""
 _BETWEEN = re.compile(r"[ ,;/|&]{1,8}")
 """What may be between two values of the same metric."""
 _NUMBER_BEHIND = re.compile(r"[\s,;/|&]{0,8}[-+]?\d")

@@ -55,9 +55,8 @@ def test_a_line_may_have_an_epoch_before_the_values_of_each_data(tmp_path: Path)
 )
 def test_data_in_brackets_behind_numbers_are_of_these(tmp_path: Path, line: str) -> None:
     text = "".join(f"{line.format(n)}\nNew best\n" for n in range(1, 5))
-    log = read_log(tmp_path, text)
-    steps = steps_of(log)
-    assert steps == dict.fromkeys(("train loss", "dev loss", "train error", "dev error", "tt"), [1, 2, 3, 4])
+    names = ("train loss", "dev loss", "train error", "dev error", "tt")
+    assert steps_of(read_log(tmp_path, text)) == {name: [1, 2, 3, 4] for name in names}
 
 
 def test_data_in_brackets_before_their_numbers_are_of_the_next_ones(tmp_path: Path) -> None:
