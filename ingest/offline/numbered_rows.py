@@ -18,6 +18,7 @@ from pathlib import PurePath
 from typing import ClassVar
 
 from holter.ingest.console.text.messages import messages_of_one
+from holter.ingest.console.text.prefixes import COLOUR
 from holter.ingest.csv.csv_log import CsvLog
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.offline.bare_rows import (
@@ -75,6 +76,7 @@ class NumberedRows(WholeFile):
 
     def records(self, path: PurePath, text: str) -> Iterator[Batch | Unreadable]:
         """The rows of the file, without what stands before them unless nothing is read then."""
+        text = COLOUR.sub("", text) if "\x1b" in text else text
         messages = messages_of_one(text)
         found = [*self._records(path, messages)]
         if messages != text and not any(isinstance(each, Batch) and each.points for each in found):

@@ -6,6 +6,7 @@ import json
 import re
 
 from holter.ingest.console.line.classes_behind import with_class_ahead
+from holter.ingest.console.line.data_behind_numbers import with_data_ahead
 from holter.ingest.console.line.first_position import with_first_position
 from holter.ingest.console.line.line_settings import has_settings
 from holter.ingest.console.line.number_lists import without_quotes, written_out
@@ -45,7 +46,8 @@ def without_settings(line: str) -> str:
 def as_read(line: str) -> str:
     """The line as its numbers are read: without parameters, dictionaries are plain, numbers have no quotes.
 
-    `init` is 0, and the class of a row is before its scores.
+    `init` is 0, the class of a row is before its scores, and data in brackets before their values.
     """
     line = _PARAMETERS.sub(r"\1", line) if "{" in line else line
-    return without_settings(without_quotes(written_out(with_first_position(with_class_ahead(line)))))
+    line = with_first_position(with_class_ahead(line))
+    return without_settings(without_quotes(written_out(with_data_ahead(line))))

@@ -46,3 +46,10 @@ def test_words_of_a_line_above_columns_are_no_names_of_these(tmp_path: Path, lin
     rows = "".join(f"{logger}{n}{between}{k}{between}0.{9 - n}{k}4183\n" for n in range(4) for k in range(6))
     found = {*steps_of(read_log(tmp_path, f"{line}\n{rows}"))}
     assert found - {"epoch"} == {"column 3"}
+
+
+@pytest.mark.parametrize("escape", ["\x1b[?1034h", "\x1b[0m"])
+def test_a_first_row_of_numbers_alone_behind_an_escape_sequence_is_read(tmp_path: Path, escape: str) -> None:
+    rows = "".join(f"{0.004 * n + 0.0002:.6f}\t{1 / (n + 1.3):.6f}\t\n" for n in range(40))
+    steps = steps_of(read_log(tmp_path, escape + rows))
+    assert steps == {name: [*range(40)] for name in ("column 1", "column 2")}

@@ -44,3 +44,21 @@ def test_a_line_may_have_an_epoch_before_the_values_of_each_data(tmp_path: Path)
     text = "".join(f"train epoch:{n} loss:1.{n} test epoch:{n} loss:2.{n}\n" for n in range(1, 7))
     steps = [*range(1, 7)]
     assert steps_of(read_log(tmp_path, text)) == {"loss": steps, "test/loss": steps}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "epoch {0} | loss 0.{0}2 (train), 0.{0}3 (dev) | error 0.{0}4 (train), 0.{0}5 (dev) | tt 0.2min",
+        "Epoch {0}/9: loss 0.{0}2 (train) loss: 0.{0}3 (dev), error 5{0}.4% (train) / 5{0}.5% (dev), tt 0.2",
+    ],
+)
+def test_data_in_brackets_behind_numbers_are_of_these(tmp_path: Path, line: str) -> None:
+    text = "".join(f"{line.format(n)}\nNew best\n" for n in range(1, 5))
+    names = ("train loss", "dev loss", "train error", "dev error", "tt")
+    assert steps_of(read_log(tmp_path, text)) == {name: [1, 2, 3, 4] for name in names}
+
+
+def test_data_in_brackets_before_their_numbers_are_of_the_next_ones(tmp_path: Path) -> None:
+    text = "".join(f"Epoch {n} loss 0.{n}2 (val) 0.{n}3 (test) 0.{n}4\n" for n in range(1, 5))
+    assert "val loss" not in steps_of(read_log(tmp_path, text))
