@@ -170,18 +170,22 @@ def _is_same(change: Finding, rise: Finding) -> bool:
     was detected."""
     if change.kind not in _RISES or change.attempt != rise.attempt or LOWEST in change.evidence:
         return False
-    if (change.metric, change.labels) != (rise.metric, rise.labels) and not _are_evaluations(change, rise):
+    is_same_loss = (change.metric, change.labels) == (rise.metric, rise.labels)
+    if not is_same_loss and _role(change) is not _role(rise):
         return False
     if change.detected_step <= rise.detected_step:
+        # what one loss has shown names the event for its terms, too
         return change.end_step is None or change.end_step > rise.evidence[LOWEST]
+    if not is_same_loss and _role(rise) is not Role.EVAL_LOSS:
+        return False
     if change.evidence.get("points_to_detect", 0) < _FEWEST_POINTS:
         return False
     until = rise.end_step
     return change.start_step >= rise.evidence[LOWEST] and (until is None or change.start_step <= until)
 
 
-def _are_evaluations(*findings: Finding) -> bool:
-    return all(role_of(SeriesKey(each.metric, each.labels)) is Role.EVAL_LOSS for each in findings)
+def _role(finding: Finding) -> Role:
+    return role_of(SeriesKey(finding.metric, finding.labels))
 
 
 def _find_rise(
