@@ -132,7 +132,7 @@ def _merge_of(earlier: Finding, later: Finding, run: RunData) -> _Merge | None:
     if pair == {Kind.RESUME_ARTIFACT}:
         return _Merge(most_severe=True)  # a restart is one event, whatever it did not restore
     if pair == {Kind.METRIC_COLLAPSE}:
-        return _lost_together(earlier, later)
+        return _lost_together(earlier, later, _THRESHOLDS.near_rows * _spacing(earlier, run))
     spacing = _spacing(earlier, run)
     near = max(_THRESHOLDS.near_steps, _THRESHOLDS.near_rows * spacing)
     if Kind.LOSS_SCALE_COLLAPSE in pair:
@@ -166,10 +166,12 @@ def _evaluation(earlier: Finding, later: Finding, run: RunData) -> _Merge | None
     return _Merge(most_severe=True, states_both=True)
 
 
-def _lost_together(earlier: Finding, later: Finding) -> _Merge | None:
-    """Accuracies and rewards that fall at the same steps measure the same model."""
+def _lost_together(earlier: Finding, later: Finding, near: int) -> _Merge | None:
+    """Accuracies and rewards that fall at the same steps measure the same model; a longer mean falls later."""
     are_gains = all(role_of(SeriesKey(each.metric, each.labels)) in _GAIN_ROLES for each in (earlier, later))
-    return _Merge(most_severe=True) if are_gains and later.start_step <= earlier.detected_step else None
+    return (
+        _Merge(most_severe=True) if are_gains and later.start_step <= earlier.detected_step + near else None
+    )
 
 
 def _overflow(earlier: Finding, later: Finding, near: int) -> _Merge | None:
