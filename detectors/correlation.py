@@ -28,7 +28,8 @@ class CorrelationThresholds(Thresholds):
     near_steps: int = 100
     """Steps within which overflows, collapses of the loss scale and spikes of one event begin."""
     near_rows: int = 8
-    """Points of the earlier finding's series; applies where points are further apart than the steps above."""
+    """Points of the earlier finding's series; applies where points are further apart than the steps above.
+    So many after an accuracy or a reward is seen to fall, a mean of it over up to a hundred begins to."""
     mixture_shift_rows: int = 32
     """Points. The start of a shift of the data mixture is not known more precisely."""
     spacing_rows: int = 64
@@ -132,7 +133,7 @@ def _merge_of(earlier: Finding, later: Finding, run: RunData) -> _Merge | None:
     if pair == {Kind.RESUME_ARTIFACT}:
         return _Merge(most_severe=True)  # a restart is one event, whatever it did not restore
     if pair == {Kind.METRIC_COLLAPSE}:
-        return _lost_together(earlier, later)
+        return _lost_together(earlier, later, _THRESHOLDS.near_rows * _spacing(earlier, run))
     spacing = _spacing(earlier, run)
     near = max(_THRESHOLDS.near_steps, _THRESHOLDS.near_rows * spacing)
     if Kind.LOSS_SCALE_COLLAPSE in pair:
@@ -166,10 +167,13 @@ def _evaluation(earlier: Finding, later: Finding, run: RunData) -> _Merge | None
     return _Merge(most_severe=True, states_both=True)
 
 
-def _lost_together(earlier: Finding, later: Finding) -> _Merge | None:
-    """Accuracies and rewards that fall at the same steps measure the same model."""
+def _lost_together(earlier: Finding, later: Finding, near: int) -> _Merge | None:
+    """Accuracies and rewards that fall at the same steps measure the same model, and a mean over more points
+    falls later."""
     are_gains = all(role_of(SeriesKey(each.metric, each.labels)) in _GAIN_ROLES for each in (earlier, later))
-    return _Merge(most_severe=True) if are_gains and later.start_step <= earlier.detected_step else None
+    return (
+        _Merge(most_severe=True) if are_gains and later.start_step <= earlier.detected_step + near else None
+    )
 
 
 def _overflow(earlier: Finding, later: Finding, near: int) -> _Merge | None:

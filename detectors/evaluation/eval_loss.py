@@ -11,7 +11,12 @@ from holter.detectors.evaluation.nonfinite import (
     NonfiniteEvaluationThresholds,
     find_nonfinite_evaluations,
 )
-from holter.detectors.evaluation.outcome import EvaluationRise, RiseOutcome, determine_outcome
+from holter.detectors.evaluation.outcome import (
+    EvaluationRise,
+    RiseOutcome,
+    determine_outcome,
+    drift_course,
+)
 from holter.detectors.evaluation.scan import (
     EvaluationHistory,
     EvaluationScanState,
@@ -148,6 +153,13 @@ class EvaluationDetector:
         announced = find_announced_change(run, rise.attempt, good_step, detected, self.thresholds.announced)
         peak = float(detection.segment.value[outcome.peak])
         back = None if outcome.back is None else detection.step(outcome.back)
+        low, reached, risen_since = rise.baseline, peak, start
+        if outcome.kind is Kind.DIVERGENCE:
+            value = detection.segment.value
+            until = len(value) if outcome.back is None else outcome.back
+            course = drift_course(rise, value, until, self.thresholds.scan.outcome)
+            low, reached, good_step = course.low, course.high, detection.step(course.last_low)
+            risen_since = detection.step(course.last_low + 1)
         also = [_reference_to_rise(other) for other in others]
         return Finding(
             kind=outcome.kind,
@@ -161,7 +173,7 @@ class EvaluationDetector:
             classified_step=None if outcome.classified is None else detection.step(outcome.classified),
             severity=_severity(outcome, training, is_announced=announced is not None),
             confidence=float(1 - self.thresholds.doubt / min(max(rise.strength, 1.0), 1e6) ** 2),
-            summary=_summary(detection, start, peak, back, training),
+            summary=_summary(detection, risen_since, (low, reached), back, training),
             advice=_advice(outcome.kind, good_step, start if back is not None else None, training),
             evidence={
                 "baseline": rise.baseline,
@@ -284,14 +296,14 @@ _TRAINING_CLAUSE = {
 def _summary(
     detection: EvaluationDetection,
     start_step: int,
-    peak: float,
+    levels: tuple[float, float],
     back_step: int | None,
     training: TrainingComparison,
 ) -> str:
     """What happened, in one sentence."""
     kind, clause = detection.outcome.kind, _TRAINING_CLAUSE[training.rose]
     loss, start = f"Evaluation loss {detection.series.key}", f"{start_step:,}"
-    moved, back = from_to(detection.rise.baseline, peak), ""
+    moved, back = from_to(*levels), ""
     if back_step is not None:
         back = f" and was back at step {back_step:,}"
     if kind is Kind.DIVERGENCE:

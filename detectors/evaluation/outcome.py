@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
+from holter.detectors.robust_statistics import row_medians
 from holter.detectors.thresholds import Thresholds
 from holter.types import FloatArray, IntArray, Kind, Severity
 
@@ -29,6 +31,9 @@ class RiseOutcomeThresholds(Thresholds):
     """Steps after which a jump is not expected back."""
     drift: int = 4
     """Evaluations in a mean that detects a rise which fewer do not: a rise from one to the next."""
+    remembered: int = 48
+    """Evaluations before a drift among which the level is searched from which it rose: as many as the windows
+    that detect one compare."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,6 +100,38 @@ def determine_outcome(
         severity=_severity(kind, back),
         classified=rise.detected if kind is Kind.RESUME_ARTIFACT else confirmed,
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DriftCourse:
+    """From what level and after which evaluation a drift rose, and the level that it reached."""
+
+    last_low: int
+    low: float
+    high: float
+
+
+def drift_course(
+    rise: EvaluationRise, value: FloatArray, until: int, thresholds: RiseOutcomeThresholds
+) -> DriftCourse:
+    """The course of a drift over its attempt's evaluations [n], up to the index `until`.
+
+    It was detected against evaluations that it had raised already: it began after the lowest of the latest.
+    A level is that of some evaluations, so that a lone one is not it.
+    """
+    size = thresholds.drift
+    first = max(rise.start - thresholds.remembered, 0)
+    before, since = value[first : rise.start], value[rise.start : until]
+    last_low, low = max(rise.start - 1, 0), rise.baseline
+    if len(before) > size:
+        means = sliding_window_view(before, size).mean(axis=1)
+        lowest = int(np.argmin(means))
+        if rise.baseline - float(means[lowest]) > rise.sigma:
+            last_low, low = first + lowest + size - 1, float(means[lowest])
+    high = float(since.max())
+    if len(since) >= size:
+        high = float(row_medians(sliding_window_view(since, size)).max())
+    return DriftCourse(last_low=last_low, low=low, high=high)
 
 
 def _kind(

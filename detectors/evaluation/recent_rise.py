@@ -46,8 +46,9 @@ class RecentRiseThresholds(Thresholds):
     """Rows of a launch among which it is searched for: of more, shorter means and longer ones know enough."""
     sizes: tuple[tuple[int, float], ...] = ((8, 6.0), (4, 8.0))
     """Rows of the means that are compared, and the standard errors of the difference of both by which they
-    must differ: the lowest of many means is low, that of few rows more so. Each of the latest rows must be
-    above each of the lowest."""
+    must differ: the lowest of many means is low, that of few rows more so. Each mean has the noise known at
+    its last row: that of the lowest rows alone is too low where it grew since, as it does once a loss no
+    longer falls steeply. Each of the latest rows must be above each of the lowest."""
     least_rows: int = 4
     """Rows between the two means, at least..."""
     known_rows: int = 8
@@ -170,18 +171,24 @@ def _is_same(change: Finding, rise: Finding) -> bool:
     was detected."""
     if change.kind not in _RISES or change.attempt != rise.attempt or LOWEST in change.evidence:
         return False
-    if (change.metric, change.labels) != (rise.metric, rise.labels) and not _are_evaluations(change, rise):
+    is_same_loss = (change.metric, change.labels) == (rise.metric, rise.labels)
+    if not is_same_loss and _role(change) is not _role(rise):
         return False
     if change.detected_step <= rise.detected_step:
+        # what one loss has shown names the event for its terms, too
         return change.end_step is None or change.end_step > rise.evidence[LOWEST]
+    if not is_same_loss and _role(rise) is not Role.EVAL_LOSS:
+        return False
     if change.evidence.get("points_to_detect", 0) < _FEWEST_POINTS:
         return False
     until = rise.end_step
     return change.start_step >= rise.evidence[LOWEST] and (until is None or change.start_step <= until)
 
 
-def _are_evaluations(*findings: Finding) -> bool:
-    return all(role_of(SeriesKey(each.metric, each.labels)) is Role.EVAL_LOSS for each in findings)
+def _role(finding: Finding) -> Role:
+    """The role of what a finding is about; a rise of one dataset's loss is one of the total."""
+    role = role_of(SeriesKey(finding.metric, finding.labels))
+    return Role.LOSS if role is Role.DATASET_LOSS else role
 
 
 def _find_rise(
@@ -252,8 +259,9 @@ def _strength(
     since = pair.begin - thresholds.before * rows
     before = value[: pair.begin + 1] if since <= 0 else means[since : pair.begin + 1]
     recent = float(before.max()) - low
-    row = row if noise.known[row] >= thresholds.noise_known else pair.now + size - 1
-    limit = pair.noises * float(noise.sigma[row]) * float(np.sqrt(2 / size))
+    latest = pair.now + size - 1
+    row = row if noise.known[row] >= thresholds.noise_known else latest
+    limit = pair.noises * float(np.hypot(noise.sigma[row], noise.sigma[latest])) / float(np.sqrt(size))
     usual = _usual_rise(means[: pair.begin + size // 2 + 1], rows, size, thresholds)
     limit = max(limit, thresholds.usual_rises * usual)
     if not limit > 0 or rise <= thresholds.progress * recent:

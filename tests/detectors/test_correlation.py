@@ -166,3 +166,12 @@ def test_accuracies_and_rewards_that_are_lost_together_are_one_event() -> None:
     )
     apart = find(run(accuracy, series("train/accuracy", lost_at(1000, 0.7, 1))))
     assert [each.metric for each in apart] == ["val/accuracy", "train/accuracy"]
+
+
+@pytest.mark.parametrize("rows", [50, 100])
+def test_a_mean_of_a_reward_over_many_rows_is_lost_with_the_reward(rows: int) -> None:
+    reward = lost_at(800, 60.0, 2)
+    mean = np.convolve(np.concatenate((np.full(rows - 1, reward[0]), reward)), np.ones(rows) / rows, "valid")
+    finding = one(run(series("train/reward", reward), series("train/reward_mean", mean)))
+    assert (finding.metric, finding.kind) == ("train/reward", "metric_collapse")
+    assert [each["metric"] for each in finding.evidence["also"]] == ["train/reward_mean"]

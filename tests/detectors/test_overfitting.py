@@ -96,3 +96,18 @@ def test_a_rise_of_many_evaluations_is_no_more_than_a_warning_while_the_training
     worse = level + 0.005 * random.standard_normal(40)
     (finding,) = overfits(run(training(4000), evaluations(worse.tolist())))
     assert (finding.kind, finding.severity) == ("divergence", "warning")
+
+
+@pytest.mark.parametrize("value", [(0.31, 0.39, 0.49), (0.3, 0.34, 0.37, 0.41)])
+def test_three_or_four_evaluations_that_rise_by_much_are_information(value: tuple[float, ...]) -> None:
+    (finding,) = overfits(run(training(100 * len(value)), evaluations(value)))
+    assert (finding.kind, finding.severity) == ("divergence", "info")
+    assert finding.detected_step == 100 * len(value)
+    (later,) = overfits(run(training(700), evaluations((*value, 0.55, 0.61, 0.66, 0.72)[:7])))
+    assert (later.start_step, later.detected_step) == (finding.start_step, finding.detected_step)
+    assert later.severity == "warning", "five are enough to be certain"
+
+
+@pytest.mark.parametrize("value", [(0.31, 0.35, 0.4), (0.3, 0.31, 0.33, 0.36), (0.4, 0.36, 0.49)])
+def test_three_or_four_evaluations_that_rise_by_less_are_not(value: tuple[float, ...]) -> None:
+    assert overfits(run(training(100 * len(value)), evaluations(value))) == []

@@ -63,3 +63,24 @@ def test_recent_rises_are_the_same_row_by_row(factor: float) -> None:
     for last in range(0, ROWS, 3):
         part = until(curves, 0, last)
         assert find(part, state=state) == find(part)
+
+
+def test_noise_that_grows_once_the_loss_has_fallen_is_no_recent_rise() -> None:
+    place = np.arange(ROWS)
+    noise = np.where(place < 40, 0.04, 0.16) * np.random.default_rng(4362).standard_normal(ROWS)
+    assert _about(run(series("loss", 3.0 + 2.2 * np.exp(-place / 12.0) + noise))) == []
+
+
+def test_a_rise_of_the_total_that_one_dataset_showed_is_one_finding() -> None:
+    draw = np.random.default_rng(4401)
+    place = np.arange(250)
+    level = 2.0 + 3.0 * np.exp(-place / 40.0)
+    bump = np.where((place >= 190) & (place < 196), 4.0, 0.0)
+    one, other = (level + 0.06 * draw.standard_normal(len(place)) for _ in range(2))
+    one += bump
+    curves = run(
+        series("loss", (one + other) / 2),
+        series("loss/a", one, dataset="a"),
+        series("loss/b", other, dataset="b"),
+    )
+    assert [finding.metric for finding in find(curves)] == ["loss/a"]
