@@ -37,7 +37,8 @@ def with_data_ahead(line: str) -> str:
             before = f"{before}{name}: "
         elif not (name := name_before(text).name) or not _may_be_of_data(name):
             return line
-        at = before.rindex(name)
+        if (at := before.rfind(name)) < 0:  # it is in other words there
+            return line
         parts.append(f"{before[:at]}{match['data']} {before[at:]}{match['value']}{match['unit']}")
         last = match.end()
     return "".join((*parts, line[last:]))
