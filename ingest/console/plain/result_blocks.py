@@ -117,11 +117,10 @@ def _is_of_data(name: str) -> bool:
 
 
 def _block(state: DialectState) -> dict[str, Any]:
-    """The block that a line belongs to: the last one if nothing else is between, and no later step."""
+    """The block that a line belongs to: the last one if nothing else is between."""
     axis = axis_state(state)
-    at = position(axis)
-    if not state.get("is near") or "block" not in axis or axis["block"].get("at") != at:
-        axis["block"] = {"is known": False, "waiting": {}, "at": at}
+    if not state.get("is near") or "block" not in axis:
+        axis["block"] = {"is known": False, "waiting": {}}
     block: dict[str, Any] = axis["block"]
     return block
 

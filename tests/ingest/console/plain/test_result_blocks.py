@@ -116,13 +116,3 @@ def test_an_epoch_with_a_rate_announces_the_losses_below_it(tmp_path: Path) -> N
         f"epoch : {n} learning speed : [1.0]\nCheckpoint {n} saved !\nepoch_loss: 4.{n}\n" for n in (1, 2, 3)
     )
     assert steps_of(read_log(tmp_path, text)) == {"learning speed": [1, 2, 3], "epoch_loss": [1, 2, 3]}
-
-
-def test_a_setting_above_the_training_makes_no_settings_of_the_results_behind_it(tmp_path: Path) -> None:
-    results = "Test Results:\n  Accuracy: 0.41\n  Hit Rate: 0.77\n  False Alarm: 0.55\n"
-    steps = steps_of(read_log(tmp_path, f"batch_size: 64\n{EPOCHS}{results}"))
-    assert {name for name, at in steps.items() if at == [3]} == {
-        "test/Accuracy",
-        "test/Hit Rate",
-        "test/False Alarm",
-    }
