@@ -28,7 +28,7 @@ const BUILT_IN = [
   {
     key: "project",
     title: "Project",
-    width: "minmax(6rem, 0.7fr)",
+    width: "minmax(5rem, 0.7fr)",
     sort: "project",
     cell: (run) => h("span", { class: "cell-text quiet", title: run.project }, run.project),
   },
@@ -37,7 +37,7 @@ const BUILT_IN = [
   {
     key: "history",
     title: "History",
-    width: "minmax(5rem, 1.1fr)",
+    width: "minmax(4.75rem, 1.1fr)",
     isPicture: true,
     cell: (run) => drawStrip(run.strip, [170, 22]),
   },
