@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -24,7 +25,7 @@ from holter.detectors.positions import attempt_rows
 from holter.detectors.robust_statistics import row_medians
 from holter.detectors.thresholds import Thresholds
 from holter.roles import Role, role_of
-from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Series, Severity
+from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Series, SeriesKey, Severity
 
 EARLY_ROWS = 160
 """Rows of a launch among which such a rise is detected: later ones have a noise that is known before them."""
@@ -104,35 +105,62 @@ class EarlyRiseDetector:
     def detect(self, run: RunData, context: DetectorContext) -> Iterator[Finding]:
         """A finding for each launch whose losses have such a rise that no logged change explains: one for
         those of training and one for those of evaluations, however many are logged."""
-        first: dict[tuple[int, Role], Finding] = {}
-        for key in sorted(run.series):
-            role = role_of(key)
-            if role in _LOSSES and key.rank is None:
-                for rise in self._scan(run.series[key], context).rises:
-                    if not is_explained_rise(run, rise, self.thresholds):
-                        finding = rise_finding(run.series[key], role, rise, self.thresholds)
-                        known = first.setdefault((rise.attempt, role), finding)
-                        if finding.detected_step < known.detected_step:
-                            first[rise.attempt, role] = finding
-        yield from first.values()
 
-    def _scan(self, series: Series, context: DetectorContext) -> EarlyRiseScan:
-        checkpoints: ScanCheckpoints[EarlyRiseScan] = context.state.checkpoints(
-            (self.name, series.key), [series]
-        )
-        checkpoint = checkpoints.latest([series])
-        scan = checkpoint.state if checkpoint else EarlyRiseScan()
-        limits, sensitivity = self.thresholds, context.tuning.of(series.key.metric).sensitivity
+        def find(key: SeriesKey) -> RiseSearch:
+            sensitivity = context.tuning.of(key.metric).sensitivity
+            return partial(_find_rise, sensitivity=sensitivity, thresholds=self.thresholds)
 
-        def find(attempt: int, step: IntArray, value: FloatArray, known: int) -> tuple[int, EarlyRise] | None:
-            return _find_rise(attempt, step, value, known, sensitivity, limits)
+        def finding(series: Series, role: Role, rise: EarlyRise) -> Finding:
+            return rise_finding(series, role, rise, self.thresholds)
 
-        for span in attempt_rows(series, checkpoint.rows[0] if checkpoint else 0):
-            finite = np.isfinite(series.value[span.rows])
-            step, value = series.step[span.rows][finite], series.value[span.rows][finite]
-            scan = scan.after(span.attempt, step, value, find, limits, EARLY_ROWS)
-        checkpoints.save(Checkpoint(scan, (len(series),)))
-        return scan
+        yield from first_rises(self.name, run, context, find, finding, self.thresholds, EARLY_ROWS)
+
+
+def first_rises(
+    name: str,
+    run: RunData,
+    context: DetectorContext,
+    find: Callable[[SeriesKey], RiseSearch],
+    finding: Callable[[Series, Role, EarlyRise], Finding],
+    thresholds: EarlyRiseThresholds,
+    rows: int,
+) -> Iterator[Finding]:
+    """The first finding for each launch and role of losses, of rises that no logged change explains.
+
+    `name` is that of the detector, whose scans are retained from look to look; rises are searched for among
+    the first `rows` of each launch.
+    """
+    first: dict[tuple[int, Role], Finding] = {}
+    for key in sorted(run.series):
+        role = role_of(key)
+        if role not in _LOSSES or key.rank is not None:
+            continue
+        for rise in _scan(name, run.series[key], context, find(key), thresholds, rows).rises:
+            if not is_explained_rise(run, rise, thresholds):
+                found = finding(run.series[key], role, rise)
+                known = first.setdefault((rise.attempt, role), found)
+                if found.detected_step < known.detected_step:
+                    first[rise.attempt, role] = found
+    yield from first.values()
+
+
+def _scan(
+    name: str,
+    series: Series,
+    context: DetectorContext,
+    find: RiseSearch,
+    thresholds: EarlyRiseThresholds,
+    rows: int,
+) -> EarlyRiseScan:
+    checkpoints: ScanCheckpoints[EarlyRiseScan] = context.state.checkpoints((name, series.key), [series])
+    checkpoint = checkpoints.latest([series])
+    scan = checkpoint.state if checkpoint else EarlyRiseScan()
+    for span in attempt_rows(series, checkpoint.rows[0] if checkpoint else 0):
+        finite = np.isfinite(series.value[span.rows])
+        step, value = series.step[span.rows][finite], series.value[span.rows][finite]
+        scan = scan.after(span.attempt, step, value, find, thresholds, rows)
+    checkpoints.save(Checkpoint(scan, (len(series),)))
+    return scan
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -17,19 +18,16 @@ from numpy.lib.stride_tricks import sliding_window_view
 from holter.detectors.detector import DetectorContext
 from holter.detectors.evaluation.early_rise import (
     EarlyRise,
-    EarlyRiseScan,
     EarlyRiseThresholds,
-    is_explained_rise,
+    RiseSearch,
+    first_rises,
     rise_finding,
 )
 from holter.detectors.evaluation.noise import EvaluationNoise, measure_evaluation_noise
-from holter.detectors.incremental import Checkpoint, ScanCheckpoints
-from holter.detectors.positions import attempt_rows
 from holter.detectors.thresholds import Thresholds
 from holter.roles import Role, role_of
 from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Series, SeriesKey, Severity
 
-_LOSSES = (Role.LOSS, Role.EVAL_LOSS)
 _RISES = frozenset({Kind.SPIKE_FAST, Kind.SPIKE_SLOW, Kind.SPIKE_UNRECOVERED, Kind.DIVERGENCE})
 _FEWEST_POINTS = 4
 """Points that must have shown a later rise for it to be the course of a gradual one: fewer are a spike on
@@ -86,35 +84,13 @@ class RecentRiseDetector:
     def detect(self, run: RunData, context: DetectorContext) -> Iterator[Finding]:
         """A finding for each launch whose losses have such a rise that no logged change explains: one for
         those of training and one for those of evaluations, however many are logged."""
-        first: dict[tuple[int, Role], Finding] = {}
-        for key in sorted(run.series):
-            role = role_of(key)
-            if role in _LOSSES and key.rank is None:
-                for rise in self._scan(run.series[key], context).rises:
-                    if not is_explained_rise(run, rise, self.thresholds.early):
-                        finding = self._finding(run.series[key], role, rise)
-                        known = first.setdefault((rise.attempt, role), finding)
-                        if finding.detected_step < known.detected_step:
-                            first[rise.attempt, role] = finding
-        yield from first.values()
 
-    def _scan(self, series: Series, context: DetectorContext) -> EarlyRiseScan:
-        checkpoints: ScanCheckpoints[EarlyRiseScan] = context.state.checkpoints(
-            (self.name, series.key), [series]
-        )
-        checkpoint = checkpoints.latest([series])
-        scan = checkpoint.state if checkpoint else EarlyRiseScan()
-        limits, sensitivity = self.thresholds, context.tuning.of(series.key.metric).sensitivity
+        def find(key: SeriesKey) -> RiseSearch:
+            sensitivity = context.tuning.of(key.metric).sensitivity
+            return partial(_find_rise, sensitivity=sensitivity, thresholds=self.thresholds)
 
-        def find(attempt: int, step: IntArray, value: FloatArray, known: int) -> tuple[int, EarlyRise] | None:
-            return _find_rise(attempt, step, value, known, sensitivity, limits)
-
-        for span in attempt_rows(series, checkpoint.rows[0] if checkpoint else 0):
-            finite = np.isfinite(series.value[span.rows])
-            step, value = series.step[span.rows][finite], series.value[span.rows][finite]
-            scan = scan.after(span.attempt, step, value, find, limits.early, limits.rows)
-        checkpoints.save(Checkpoint(scan, (len(series),)))
-        return scan
+        limits = self.thresholds
+        yield from first_rises(self.name, run, context, find, self._finding, limits.early, limits.rows)
 
     def _finding(self, series: Series, role: Role, rise: EarlyRise) -> Finding:
         finding = rise_finding(series, role, rise, self.thresholds.early)
